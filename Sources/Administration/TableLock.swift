@@ -22,10 +22,10 @@ package enum TableLock {
     package static func lock(
         _ names: OrderNames, on connection: isolated Connection
     ) throws(PostgresError) -> Outcome {
-        guard try isTable(names, on: connection) else { return .notATable }
+        guard let identifier = try identifier(ofTable: names, on: connection) else { return .notATable }
         let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
         try connection.execute(script: "PREPARE brocot_lock AS SELECT FROM \(table); DEALLOCATE brocot_lock")
-        guard try isTable(names, on: connection) else { return .notATable }
+        guard try isStillTable(identifier, names, on: connection) else { return .notATable }
         let (foreign, role) = try foreignObjects(of: names, on: connection)
         return foreign.isEmpty ? .locked : .untrusted(foreign, role: role)
     }
@@ -40,13 +40,31 @@ package enum TableLock {
         return foreign
     }
 
-    private static func isTable(_ names: OrderNames, on connection: isolated Connection) throws(PostgresError) -> Bool {
+    /// The object identifier of the table of this name; nil if there is none.
+    private static func identifier(
+        ofTable names: OrderNames, on connection: isolated Connection
+    ) throws(PostgresError) -> Int64? {
         try connection.query(
             """
-            SELECT EXISTS (
-                SELECT FROM pg_catalog.pg_class AS target
-                WHERE target.oid OPERATOR(pg_catalog.=) \(SQL.relation(schema: "\(names.schema)", name: "\(names.table)"))
-                    AND target.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog."char"[]))
+            SELECT target.oid::pg_catalog.int8 FROM pg_catalog.pg_class AS target
+            WHERE target.oid OPERATOR(pg_catalog.=) \(SQL.relation(schema: "\(names.schema)", name: "\(names.table)"))
+                AND target.relkind OPERATOR(pg_catalog.=) ANY ('{r,p}'::pg_catalog."char"[])
+            """
+        ).first?.decode(0)
+    }
+
+    /// Whether the name still belongs to the table that it belonged to before the lock was waited for. These functions look at the newest
+    /// catalog. A query would see the catalog as it was at the beginning of a REPEATABLE READ transaction.
+    private static func isStillTable(
+        _ identifier: Int64, _ names: OrderNames, on connection: isolated Connection
+    ) throws(PostgresError) -> Bool {
+        let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
+        return try connection.query(
+            """
+            SELECT (found.oid::pg_catalog.int8 OPERATOR(pg_catalog.=) \(identifier)::pg_catalog.int8
+                AND (pg_catalog.pg_identify_object(\(unsafeRaw: "'pg_catalog.pg_class'::pg_catalog.regclass"), found.oid, 0)).type
+                    OPERATOR(pg_catalog.=) 'table') IS TRUE
+            FROM (SELECT pg_catalog.to_regclass(\(table)::pg_catalog.text)::pg_catalog.oid) AS found (oid)
             """
         ).single().decode(0)
     }

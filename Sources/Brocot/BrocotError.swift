@@ -106,7 +106,8 @@ extension BrocotError {
         switch error {
         case .database(let error): self.init(error)
         case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked: self.init(.rowsChanged, "\(error)")
-        case .invalidStoredRank, .ranksOutOfOrder, .readingDoesNotSettle, .unsupportedKeyType, .missingColumn:
+        case .invalidStoredRank, .ranksOutOfOrder, .readingDoesNotSettle, .unsupportedKeyType, .missingColumn,
+            .untrustedOwner:
             self.init(.unusableTable, "\(error)")
         }
     }

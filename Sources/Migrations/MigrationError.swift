@@ -144,7 +144,7 @@ extension MigrationError: CustomStringConvertible {
         var owners: [String] = []
         for object in objects where !owners.contains(object.owner) { owners.append(object.owner) }
         return """
-            The superuser \(role) would run code of roles that it is not a member of:
+            The superuser \(role) would run code of roles that no superuser has granted to it:
             \(list(of: objects))
             Triggers, views, types and casts of these owners would have its rights. Run the command as the owner of the table or of \
             schema brocot. If you trust the owners: GRANT \(owners.map(quoteIdentifier).joined(separator: ", ")) \

@@ -20,7 +20,7 @@ extension MigrationQueries {
     /// Before the first migration the schema must be empty; its own owner does not matter then.
     static func foreignObjects(trusting trust: Trust = .grantedRoles, isFirstRun: Bool) -> String {
         """
-        WITH RECURSIVE \(granted), object AS (
+        WITH RECURSIVE \(TrustedRoles.granted), object AS (
             SELECT 'pg_namespace'::regclass AS catalog, oid, nspowner AS owner, oid AS schema FROM pg_namespace
             UNION ALL
             SELECT 'pg_class'::regclass, oid, relowner, relnamespace FROM pg_class WHERE relkind NOT IN ('i', 'I')

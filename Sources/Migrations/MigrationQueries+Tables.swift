@@ -1,22 +1,6 @@
 internal import LibPQ
 
 extension MigrationQueries {
-    /// The roles that the current role is a member of, and itself, as the recursive table `granted` of a WITH RECURSIVE.
-    ///
-    /// `pg_has_role` can't tell them, because it is always true for a superuser.
-    static let granted = """
-        granted AS (
-            SELECT role.oid FROM pg_roles AS role WHERE role.rolname = current_user
-            UNION
-            SELECT membership.roleid
-            FROM granted
-            JOIN pg_auth_members AS membership ON membership.member = granted.oid
-            -- Since PostgreSQL 16, the creator of a role may have only the right to administer it. That does not count.
-            WHERE coalesce((to_jsonb(membership) ->> 'inherit_option')::boolean
-                OR (to_jsonb(membership) ->> 'set_option')::boolean, true)
-        )
-        """
-
     /// Whether the current role is a superuser, and whether the table of the orders exists.
     static let isSuperuserWithRegistry: SQL = """
         SELECT (SELECT role.rolsuper FROM pg_roles AS role WHERE role.rolname = current_user), EXISTS (
@@ -32,7 +16,7 @@ extension MigrationQueries {
     /// took the name of a dropped table counts, whatever it is.
     static func foreignTables(_ tables: UsedTables) -> SQL {
         """
-        WITH RECURSIVE \(unsafeRaw: granted), relation AS (
+        WITH RECURSIVE \(unsafeRaw: TrustedRoles.granted), relation AS (
             SELECT target.oid
             FROM (\(tables.names)) AS wanted (schema_name, table_name)
             JOIN pg_namespace AS namespace ON namespace.nspname = wanted.schema_name::name

@@ -70,6 +70,31 @@ struct RejectionTests {
         #expect(errors.count == 1 && errors.first?.contains("public.tasks is registered, but") == true, "\(errors)")
     }
 
+    @Test("A superuser that does not trust the owner of a table lets the table's requests wait") func untrustedOwner()
+        async throws
+    {
+        let fixture = try await QueueFixture()
+        var model = ListModel(ownsRows: false)
+        try await ModelTable.deferrable.create(lists: ["1"], items: ["1"], in: &model, fixture.connection)
+        try await TestRole.with("owner", owner: fixture.connection) { role in
+            try await fixture.connection.execute(script: "ALTER TABLE tasks OWNER TO \(role.name)")
+            let ids = try await fixture.enqueue([
+                place(["1"], .first, in: "1", table: "public.tasks"), place(["1"], .first),
+            ])
+            var worker = QueueWorker()
+            var errors: Set<String> = []
+            for _ in 1...6 {
+                let result = try await worker.runTurnDespiteTimeout(on: fixture.connection)
+                errors.formUnion(result.failures.map { "\($0.error)" })
+            }
+            #expect(try await fixture.outcomes() == [ids[1]: nil])
+            #expect(
+                errors.count == 1 && errors.first?.contains("public.tasks belongs to role \(role.name)") == true,
+                "\(errors)")
+            try await fixture.connection.execute(script: "ALTER TABLE tasks OWNER TO CURRENT_USER")
+        }
+    }
+
     @Test(
         "A key that can't be cast, or has another spelling, is rejected with invalid_key",
         arguments: ["x", "01", " 1", "+1", "1.0", "99999999999999999999", ""])

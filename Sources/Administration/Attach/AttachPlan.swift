@@ -173,9 +173,9 @@ package struct AttachPlan: Sendable {
         ]
     }
 
-    /// The functions of triggers that former options needed. A copy of the table may still have such triggers.
+    /// The functions of triggers that former options needed. Another table may still have triggers with them.
     private static func functionsToDrop(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
-        guard table.othersWithTriggers.isEmpty else { return [] }
+        guard table.triggersElsewhere.isEmpty else { return [] }
         let needed = objects.functionBodies
         let surplus = table.functionBodies.keys.filter { needed[$0] == nil }.sorted()
         guard !surplus.isEmpty else { return [] }

@@ -237,7 +237,7 @@ struct AttachRules {
             throw refuse(
                 relation.surplusIndexes.contains(index)
                     ? "a column of index \"\(index)\" was renamed. Rename it back, or detach the table: \(names.detachCommand)"
-                    : "index \"\(index)\" was not created by Brocot. Rename or drop it")
+                    : "\"\(index)\" is not an index that Brocot created. Rename or drop it")
         }
     }
 

@@ -65,7 +65,8 @@ extension Attacher {
         guard let statement = plan.hasForeignRanks else { return }
         let hasForeignRanks: Bool = try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
+                    connection throws(PostgresError) in
                     try connection.query(statement).single().decode(0)
                 }
             }

@@ -53,12 +53,22 @@ package struct Attacher: Sendable {
     ) async throws(AttachError) -> DetachPlan? {
         let found = try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
+                    connection throws(PostgresError) in
                     try Self.findAttached(names, on: connection)
                 }
             }
         }
         guard let found else { return nil }
+        try Self.requireOwnTriggers(found)
+        if droppingColumns, let table = found.table, table.isTable {
+            try await requireNoDependents(of: found.names, on: table)
+        }
+        return DetachPlan(found.names, on: found.table, dropsColumns: droppingColumns)
+    }
+
+    /// Makes sure that nothing but the order's own table uses the functions of the triggers, so that they can be dropped at the end.
+    private static func requireOwnTriggers(_ found: AttachedOrder) throws(AttachError) {
         if let other = found.other {
             throw .refused(
                 """
@@ -74,10 +84,13 @@ package struct Attacher: Sendable {
                 \(other.adviceToDropTriggers). Then run this again. Nothing was changed.
                 """)
         }
-        if droppingColumns, let table = found.table, table.isTable {
-            try await requireNoDependents(of: found.names, on: table)
+        if let trigger = found.triggersElsewhere.first {
+            throw .refused(
+                """
+                trigger \(trigger.name) on \(trigger.table) calls a function of the order \(found.names.orderedTable). Drop it: DROP TRIGGER \
+                \(quoteIdentifier(trigger.name)) ON \(trigger.table). Then run this again. Nothing was changed.
+                """)
         }
-        return DetachPlan(found.names, on: found.table, dropsColumns: droppingColumns)
     }
 
     /// Nothing may be changed if the columns can't be dropped at the end.
@@ -85,7 +98,8 @@ package struct Attacher: Sendable {
         let columns = names.rankColumns
         let dependents: [String] = try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
+                    connection throws(PostgresError) in
                     try TableReader.dependents(ofColumns: columns, on: table, on: connection)
                 }
             }
@@ -99,28 +113,48 @@ package struct Attacher: Sendable {
         }
     }
 
-    /// The registered names of an order, its table, and the table that has its triggers if that is another one.
+    /// A registered order, as the catalog describes it.
+    private struct AttachedOrder {
+        let names: OrderNames
+        /// The table, also if it was renamed; nil if it doesn't exist any more.
+        var table: TableDescription?
+        /// The table that has the order's triggers, if another one has the registered name.
+        var other: OrderNames?
+        var triggersElsewhere: [TableDescription.TriggerElsewhere]
+    }
+
     private static func findAttached(
         _ names: OrderNames, on connection: isolated Connection
-    ) throws(PostgresError) -> (names: OrderNames, table: TableDescription?, other: OrderNames?)? {
+    ) throws(PostgresError) -> AttachedOrder? {
         guard let registered = try RegisteredOrder.named(names.orderedTable, on: connection)?.definition else {
             return nil
         }
         // The order may have been named as the registry does it: schema.table.rank_column.
         let (names, columns) = (registered.names, registered.listColumns)
-        let table = try TableReader.describe(names, listColumns: columns, on: connection)
-        guard let place = try TableReader.tablesWithTriggers(of: names, on: connection).first, place != names else {
-            return (names, table, nil)
+        var order = AttachedOrder(
+            names: names, table: try TableReader.describe(names, listColumns: columns, on: connection),
+            triggersElsewhere: [])
+        if let place = try TableReader.tablesWithTriggers(of: names, on: connection).first, place != names {
+            if order.table?.isTable == true {
+                order.other = place
+            } else {
+                order.table = try TableReader.describe(names, at: place, listColumns: columns, on: connection)
+            }
         }
-        if let table, table.isTable { return (names, table, place) }
-        return (names, try TableReader.describe(names, at: place, listColumns: columns, on: connection), nil)
+        if let table = order.table {
+            order.triggersElsewhere = table.triggersElsewhere
+        } else {
+            order.triggersElsewhere = try TableReader.triggersElsewhere(than: 0, calling: names, on: connection)
+        }
+        return order
     }
 
     /// The present names of the table that has the triggers of an order, if it was renamed; otherwise nil.
     func renamedTable(of names: OrderNames) async throws(AttachError) -> OrderNames? {
         let present = try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
+                    connection throws(PostgresError) in
                     try TableReader.tablesWithTriggers(of: names, on: connection).first
                 }
             }
@@ -147,7 +181,8 @@ package struct Attacher: Sendable {
         let settings = TableReader.settings + (limit.map { [("lock_timeout", "\($0.milliseconds)")] } ?? [])
         return try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: settings) { connection throws(PostgresError) in
+                try connection.transaction(.repeatableReadOnly, settings: settings) {
+                    connection throws(PostgresError) in
                     try TableReader.describe(names, listColumns: listColumns, on: connection)
                 }
             }

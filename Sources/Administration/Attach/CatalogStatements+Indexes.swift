@@ -8,7 +8,7 @@ extension CatalogStatements {
 
     /// Looks for the index of one relation. The columns say: whether it is the index that attach creates; whether it is valid; whether it belongs
     /// to the index of the parent table; and, if the index with this name is on another table, that table, and the order of that table to which
-    /// the index belongs.
+    /// the index belongs. A relation of this name that is no index is not the index that attach creates either.
     ///
     /// In a partition that was added later, the server chose the index's name; it is found as a part of the table's index. An index without the
     /// condition counts too: earlier versions created it without one, and REINDEX CONCURRENTLY removes the condition.
@@ -16,7 +16,7 @@ extension CatalogStatements {
         _ index: String, on relation: String, in schema: String, columns: [String], ofTable names: OrderNames
     ) -> SQL {
         """
-        SELECT found.indisunique AND found.indimmediate AND found.indexprs IS NULL
+        SELECT coalesce(found.indisunique AND found.indimmediate AND found.indexprs IS NULL
                 AND coalesce(pg_get_expr(found.indpred, found.indrelid), \(OrderObjects.indexPredicate)) = \(OrderObjects.indexPredicate)
                 -- The column is there since PostgreSQL 15. Such an index would refuse a second row without a rank.
                 AND to_jsonb(found) ->> 'indnullsnotdistinct' IS DISTINCT FROM 'true'
@@ -26,7 +26,7 @@ extension CatalogStatements {
                     FROM unnest(found.indkey::int2[]) WITH ORDINALITY AS key (attnum, number)
                     JOIN pg_attribute AS stored ON stored.attrelid = found.indrelid AND stored.attnum = key.attnum
                     ORDER BY key.number
-                ) = \(columns),
+                ) = \(columns), false),
             found.indisvalid, EXISTS (SELECT FROM pg_inherits AS child WHERE child.inhrelid = found.indexrelid),
             CASE WHEN found.indrelid <> \(SQL.relation(schema: "\(schema)", name: "\(relation)")) THEN found.indrelid::regclass::text END,
             (SELECT registered.name FROM brocot.ordered_tables AS registered
@@ -36,7 +36,7 @@ extension CatalogStatements {
             LIMIT 1)
         FROM pg_class AS named
         JOIN pg_namespace AS namespace ON namespace.oid = named.relnamespace
-        JOIN pg_index AS found ON found.indexrelid = named.oid
+        LEFT JOIN pg_index AS found ON found.indexrelid = named.oid
         WHERE (namespace.nspname, named.relname) = (\(schema)::text::name, \(index)::text::name)
             OR found.indrelid = \(SQL.relation(schema: "\(schema)", name: "\(relation)"))
                 AND named.oid IN (

@@ -57,6 +57,18 @@ extension CatalogStatements {
         """
     }
 
+    /// The names of the triggers on other tables that call the functions of an order, and the tables.
+    static func triggersElsewhere(than relation: Int64, calling order: OrderNames) -> SQL {
+        """
+        SELECT trigger.tgname::text, trigger.tgrelid::regclass::text
+        FROM pg_trigger AS trigger
+        JOIN pg_proc AS function ON function.oid = trigger.tgfoid
+        WHERE trigger.tgrelid <> \(relation)::oid AND NOT trigger.tgisinternal AND trigger.tgparentid = 0
+            AND function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(order.functions)::text[]::name[])
+        ORDER BY trigger.tgrelid, trigger.tgname
+        """
+    }
+
     /// The user's row triggers before UPDATE whose names sort after this name. In `tgtype`, bit 1 means FOR EACH ROW, 2 BEFORE, and 16
     /// UPDATE.
     static func laterTriggers(of relation: Int64, than name: String) -> SQL {

@@ -46,7 +46,8 @@ package struct Filling: Sendable {
             let stored = try await count()
             guard stored == 0 else { return .stored(stored) }
             return try await connection.run { [statements] connection throws(PostgresError) in
-                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
+                    connection throws(PostgresError) in
                     guard try connection.query(statements.hasOrder).single().decode(0, as: Bool.self) else {
                         return .all
                     }
@@ -85,7 +86,7 @@ package struct Filling: Sendable {
         do {
             try await wrappingErrors {
                 try await connection.run { [statements] connection throws(PostgresError) in
-                    try connection.transaction(.readCommittedInSystemCatalog, settings: TableReader.ofWholeTables) {
+                    try connection.transaction(.repeatableReadOnly, settings: TableReader.ofWholeTables) {
                         connection throws(PostgresError) in
                         _ = try connection.query(statements.tryConstants(of: order))
                         _ = try connection.query(statements.tryOrder(order))

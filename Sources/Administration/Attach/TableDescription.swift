@@ -63,6 +63,13 @@ package struct TableDescription: Hashable, Sendable {
         var isOther: Bool { if case .other = self { true } else { false } }
     }
 
+    /// A trigger that somebody made on another table with a function of this order.
+    package struct TriggerElsewhere: Hashable, Sendable {
+        let name: String
+        /// The table, with its schema and quoted where needed.
+        let table: String
+    }
+
     package enum TriggerState: Hashable, Sendable {
         /// Disabled, or of an earlier version.
         case outdated
@@ -88,6 +95,8 @@ package struct TableDescription: Hashable, Sendable {
     package let triggers: [String: TriggerState]
     /// The names of other tables that have triggers of this order too.
     package let othersWithTriggers: [OrderNames]
+    /// The triggers on other tables that call the order's functions, and their tables.
+    package let triggersElsewhere: [TriggerElsewhere]
     /// The user's triggers that fire before an UPDATE and after Brocot's triggers.
     package let laterTriggers: [String]
     /// The bodies of the triggers' functions, by name.

@@ -51,6 +51,7 @@ package enum TableReader {
             triggers: try triggers(names, of: oid, on: connection),
             othersWithTriggers: try tablesWithTriggers(of: names, on: connection)
                 .filter { ($0.schema, $0.table) != (place.schema, place.table) },
+            triggersElsewhere: try triggersElsewhere(than: oid, calling: names, on: connection),
             laterTriggers: try texts(
                 CatalogStatements.laterTriggers(of: oid, than: names.leaveTrigger), on: connection
             ).sorted(),
@@ -86,6 +87,16 @@ package enum TableReader {
     ) throws(PostgresError) -> [OrderNames] {
         try connection.query(CatalogStatements.tablesWithTriggers(of: names)).map { row throws(PostgresError) in
             OrderNames(schema: try row.decode(0), table: try row.decode(1), rank: names.rank)
+        }
+    }
+
+    /// The triggers on other tables than this one that call the functions of an order.
+    static func triggersElsewhere(
+        than table: Int64, calling names: OrderNames, on connection: isolated Connection
+    ) throws(PostgresError) -> [TableDescription.TriggerElsewhere] {
+        try connection.query(CatalogStatements.triggersElsewhere(than: table, calling: names)).map {
+            row throws(PostgresError) in
+            TableDescription.TriggerElsewhere(name: try row.decode(0), table: try row.decode(1))
         }
     }
 

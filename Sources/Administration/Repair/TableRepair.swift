@@ -91,7 +91,8 @@ package struct TableRepair: Sendable {
     func holders(_ statement: SQL) async throws(AttachError) -> [DescribedLockHolder] {
         try await wrappingErrors {
             try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
+                try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
+                    connection throws(PostgresError) in
                     try connection.query(statement).map { row throws(PostgresError) in try DescribedLockHolder(row) }
                 }
             }
@@ -130,14 +131,15 @@ package struct TableRepair: Sendable {
     /// The longest wait for a table that another session has locked. Then the next table is checked.
     private static let longestWaitForTable = Duration.seconds(5)
 
-    /// Reads the table in a transaction that keeps it from being dropped or renamed.
+    /// Reads the table in a read-only transaction that keeps it from being dropped or renamed. Reading can run code of the table's owner, such as a
+    /// function in the condition of an index.
     func read<Result: Sendable>(
         _ names: OrderNames, _ body: @Sendable (isolated Connection) throws -> Result
     ) async throws(AttachError) -> Result {
         try await wrappingErrors {
             try await connection.run { connection throws in
                 let settings = TableReader.settings + [("lock_timeout", "\(Self.longestWaitForTable.milliseconds)")]
-                return try connection.transaction(settings: settings) { connection throws in
+                return try connection.transaction(.repeatableReadOnly, settings: settings) { connection throws in
                     try Self.lock(names, on: connection)
                     return try body(connection)
                 }

@@ -15,7 +15,8 @@ struct OrderedTableRepository {
 
     /// The registered tables with these names, by name.
     ///
-    /// - Throws: `missingColumn` if a registered table or one of its columns does not exist.
+    /// - Throws: `missingColumn` if a registered table or one of its columns does not exist; `untrustedOwner` if the current role is a
+    ///   superuser that does not trust a table's owner.
     static func tables(
         named names: [String], on connection: isolated Connection
     ) throws(OrderingError) -> [ExactText: OrderedTable] {

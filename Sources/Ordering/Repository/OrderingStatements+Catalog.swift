@@ -5,7 +5,7 @@ extension OrderingStatements {
     /// The columns of ``keyColumns(ofTablesNamed:)`` before those of ``KeyType/columns(of:)``. ``RegisteredColumn`` reads them.
     enum RegistryColumn: Int, CaseIterable {
         case orderedTable, schema, table, ownsRows, rankColumn, arrivalEnd, visible, name, lookUpColumns
-        case missingRankColumn
+        case missingRankColumn, untrustedOwner
 
         fileprivate var expression: SQL {
             switch self {
@@ -19,6 +19,7 @@ extension OrderingStatements {
             case .name: "wanted.name"
             case .lookUpColumns: columnsOfLookUpIndex
             case .missingRankColumn: OrderingStatements.missingRankColumn
+            case .untrustedOwner: OrderingStatements.untrustedOwner
             }
         }
     }
@@ -79,5 +80,19 @@ extension OrderingStatements {
             SELECT FROM pg_catalog.pg_attribute AS present
             WHERE present.attrelid = stored.attrelid AND present.attname = wanted_rank.name::name)
         LIMIT 1)
+        """
+
+    /// The owner of a user's table, if the current role is a superuser that does not trust the owner: the table's triggers would run with its
+    /// rights. NULL otherwise, and in the rows of list columns.
+    private static let untrustedOwner: SQL = """
+        CASE WHEN pg_catalog.current_setting('is_superuser') = 'on' AND registered.schema_name <> 'brocot'
+            AND wanted.name = registered.item_column
+        THEN (
+            WITH RECURSIVE \(unsafeRaw: TrustedRoles.granted)
+            SELECT owner.rolname::text
+            FROM pg_catalog.pg_class AS target JOIN pg_catalog.pg_roles AS owner ON owner.oid = target.relowner
+            WHERE target.oid = stored.attrelid AND NOT owner.rolsuper
+                AND NOT EXISTS (SELECT FROM granted WHERE granted.oid = owner.oid)
+        ) END
         """
 }

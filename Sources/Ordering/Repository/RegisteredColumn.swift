@@ -14,6 +14,8 @@ struct RegisteredColumn {
     let lookUpColumns: [String]?
     /// A rank column that the table lacks.
     let missingRankColumn: String?
+    /// The table's owner, if the current role is a superuser that does not trust the owner.
+    let untrustedOwner: String?
     private let type: KeyType?
     /// The type's name for people; nil if the column does not exist.
     private let displayedType: String?
@@ -31,6 +33,7 @@ struct RegisteredColumn {
         name = try row.decode(Column.name)
         lookUpColumns = try row.decode(Column.lookUpColumns)
         missingRankColumn = try row.decode(Column.missingRankColumn)
+        untrustedOwner = try row.decode(Column.untrustedOwner)
         (type, displayedType) = try KeyType.read(row, from: Column.allCases.count)
     }
 
@@ -41,6 +44,7 @@ struct RegisteredColumn {
                 throw .unsupportedKeyType(table: orderedTable, column: name, type: displayedType)
             }
             if let missingRankColumn { throw missing(missingRankColumn) }
+            if let untrustedOwner { throw .untrustedOwner(table: orderedTable, owner: untrustedOwner) }
             return KeyColumn(name, type)
         }
     }
@@ -53,7 +57,7 @@ struct RegisteredColumn {
 extension OrderedTable {
     /// - Parameter columns: All key columns of one table, the item column last.
     /// - Throws: ``OrderingError/unsupportedKeyType(table:column:type:)``;
-    ///   ``OrderingError/missingColumn(table:relation:column:)``.
+    ///   ``OrderingError/missingColumn(table:relation:column:)``; ``OrderingError/untrustedOwner(table:owner:)``.
     init(_ columns: [RegisteredColumn]) throws(OrderingError) {
         var keys: [KeyColumn] = []
         for column in columns { keys.append(try column.column) }

@@ -22,7 +22,10 @@ struct ArrivalRightsTests {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.connection.execute(
             script:
-                "CREATE ROLE \(role); ALTER TABLE tasks OWNER TO \(role); GRANT CREATE, USAGE ON SCHEMA public TO \(role)"
+                """
+                CREATE ROLE \(role); GRANT \(role) TO CURRENT_USER; ALTER TABLE tasks OWNER TO \(role);
+                GRANT CREATE, USAGE ON SCHEMA public TO \(role)
+                """
         )
         try await fixture.attach(AttachFixture.definition(lists: lists))
         return fixture
@@ -67,7 +70,9 @@ struct ArrivalRightsTests {
         """
     }
 
-    @Test("A transition table that the table's owner names pg_trigger does not hide the catalog", arguments: [["project_id"], []])
+    @Test(
+        "A transition table that the table's owner names pg_trigger does not hide the catalog",
+        arguments: [["project_id"], []])
     func hiddenCatalog(lists: [String]) async throws {
         let role = "owner_of_\(TestDatabase.current.name)"
         let fixture = try await attached(lists, owner: role)
@@ -141,7 +146,7 @@ struct ArrivalRightsTests {
         try await fixture.connection.execute(
             script: """
                 DO $$ BEGIN
-                    EXECUTE (SELECT replace(pg_get_functiondef(oid), 'pg_catalog.pg_trigger', 'pg_trigger')
+                    EXECUTE (SELECT replace(pg_get_functiondef(oid), 'FROM pg_catalog.pg_trigger ', 'FROM pg_trigger ')
                         FROM pg_proc WHERE proname = 'arrive_public.tasks');
                 END $$
                 """)

@@ -171,6 +171,19 @@ struct AttachRefusalTests {
         try await fixture.attach(AttachFixture.definition(table: "task_list", rank: "place", lists: []))
     }
 
+    @Test(
+        "brocot attach changes nothing if something that is no index has the name of its index",
+        arguments: [
+            "TABLE brocot_tasks_rank (id int)", "SEQUENCE brocot_tasks_rank", "VIEW brocot_tasks_rank AS SELECT 1",
+        ])
+    func otherRelationWithNameOfIndex(object: String) async throws {
+        let fixture = try await AttachFixture("\(AttachFixture.tasks) CREATE \(object);")
+        let refusal = await refusal { () async throws(AttachError) in
+            _ = try await fixture.attacher.plan(AttachFixture.definition())
+        }
+        #expect(refusal == #"public.tasks: "brocot_tasks_rank" is not an index that Brocot created. Rename or drop it"#)
+    }
+
     @Test("If another table took an index along under its new name, brocot attach says how to rename the index")
     func indexOfRenamedTable() async throws {
         let fixture = try await AttachFixture("CREATE TABLE tasks (id int PRIMARY KEY)")

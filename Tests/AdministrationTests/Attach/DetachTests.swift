@@ -53,6 +53,29 @@ import Testing
         #expect(reason.contains(name) && reason.hasSuffix("Nothing was changed."), "\(reason)")
     }
 
+    @Test(
+        "brocot detach changes nothing if a trigger on another table calls a function of the order",
+        arguments: [false, true])
+    func triggerElsewhere(isTableDropped: Bool) async throws {
+        let fixture = try await AttachFixture("\(AttachFixture.tasks) CREATE TABLE notes (id int);")
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            script: """
+                CREATE TRIGGER mine AFTER INSERT ON notes EXECUTE FUNCTION brocot."arrive_public.tasks"();
+                \(isTableDropped ? "DROP TABLE tasks" : "")
+                """)
+        let before = try await fixture.catalog(of: "notes")
+        let reason = try #require(try await refusal(fixture))
+        #expect(
+            reason.contains(
+                "trigger mine on public.notes calls a function of the order public.tasks. Drop it: DROP TRIGGER \"mine\" ON"
+            ))
+        #expect(try await fixture.catalog(of: "notes") == before)
+        try await fixture.connection.execute(script: "DROP TRIGGER mine ON notes")
+        try await fixture.detach()
+        #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])
+    }
+
     @Test("brocot detach --drop-columns changes nothing if something else uses a rank column of a partition")
     func dependentsOfPartitions() async throws {
         let fixture = try await AttachFixture(

@@ -100,6 +100,47 @@ struct NameOfTableTests {
         #expect(outcome == .notATable)
     }
 
+    @Test(
+        "A table that is replaced while its lock is waited for is not read",
+        arguments: [
+            TransactionMode.readCommitted, .repeatableReadOnly,
+        ])
+    func replacedWhileWaiting(mode: TransactionMode) async throws {
+        let (reader, owner) = (try await TestDatabase.current.connect(), try await TestDatabase.current.connect())
+        try await owner.execute(script: Self.tasks)
+        try await owner.execute(script: "BEGIN; LOCK TABLE public.tasks")
+        async let outcome = reader.run { connection throws(PostgresError) in
+            try connection.transaction(mode) { connection throws(PostgresError) in
+                try TableLock.lock(Self.names, on: connection)
+            }
+        }
+        try await TestDatabase.current.waitUntilBlocked(reader, by: owner)
+        try await owner.execute(script: "\(Self.replacedByView) COMMIT")
+        #expect(try await outcome == .notATable)
+    }
+
+    /// A function in the condition of an index, which the server calls while it plans a query of the table.
+    @Test("brocot check and the plans of attach and detach let no code of a table's owner write") func codeInPlans()
+        async throws
+    {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: """
+                \(Self.tasks)
+                CREATE FUNCTION public.trap(bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS
+                    $$ BEGIN IF current_setting('test.armed', true) = 'yes' THEN PERFORM public.pwn($1); END IF; RETURN true; END $$;
+                CREATE INDEX trap ON public.tasks (id) WHERE public.trap(1);
+                SET test.armed = 'yes';
+                """)
+        let definition = OrderDefinition(names: Self.names, listColumns: ["board"], itemColumn: "id")
+        _ = try await TableRepair(connection: owner, logger: Self.logger).findings(of: definition)
+        let attachment = Attachment(definition, orderedBy: "id", connection: owner, logger: Self.logger)
+        _ = try? await attachment.plan()
+        let detachment = Detachment(Self.names, droppingColumns: true, connection: owner, logger: Self.logger)
+        _ = try? await detachment.plan(forOtherRoles: true)
+        try await expectNoTraces(owner)
+    }
+
     private func withRole(_ body: (String, Connection) async throws -> Void) async throws {
         let owner = try await TestDatabase.current.connect()
         try await TestRole.with("mallory", owner: owner) { try await body($0.name, owner) }
@@ -115,6 +156,26 @@ struct NameOfTableTests {
                 return []
             }
             return objects.map { "\($0.name) of \($0.owner)" }
+        }
+    }
+
+    @Test("A superuser trusts no role that somebody else granted to it") func grantByOthers() async throws {
+        try await withRole { role, owner in
+            try await TestRole.with("administrator", owner: owner) { administrator in
+                try await owner.execute(
+                    script: """
+                        \(Self.tasks) ALTER TABLE public.tasks OWNER TO \(role);
+                        GRANT \(role) TO \(administrator.name) WITH ADMIN OPTION;
+                        SET ROLE \(administrator.name); GRANT \(role) TO postgres; RESET ROLE;
+                        """)
+                #expect(await refusal(.attached, on: owner) == ["table public.tasks of \(role)"])
+                try await owner.execute(
+                    script: """
+                        SET ROLE \(administrator.name); REVOKE \(role) FROM postgres; RESET ROLE; GRANT \(role) TO postgres
+                        """)
+                #expect(await refusal(.attached, on: owner) == [])
+                try await owner.execute(script: "DROP TABLE public.tasks; DROP OWNED BY \(role)")
+            }
         }
     }
 
