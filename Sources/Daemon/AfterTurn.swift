@@ -7,6 +7,8 @@ enum AfterTurn: Equatable {
     case pause(Duration)
     /// Wait until requests may have arrived, at most until this time.
     case wait(until: ContinuousClock.Instant?)
+    /// Wait until requests may have arrived, at most for this time.
+    case waitAtMost(Duration)
     /// Leave the requests to another worker for at most this time, until that one needs help or a postponed list is due.
     case rest(atMost: Duration)
     /// Begin again at the beginning of the queue.
@@ -16,6 +18,11 @@ enum AfterTurn: Equatable {
 
     /// The shortest pause after a batch that decided nothing, so that trying too early costs little.
     static let shortestPause = Duration.milliseconds(1)
+    /// The longest pause after rounds in vain. New requests end it.
+    static let longestPause = Duration.milliseconds(1_500)
+    /// After so many rounds in vain, one after the other, a worker that drains takes it that all requests wait. A batch has at most 256 lists
+    /// and 4 MB of requests, so it can't see this if requests of more lists wait for each other.
+    static let mostRoundsInVain = 8
 
     /// - Parameters:
     ///   - turn: The turn.
@@ -32,6 +39,10 @@ enum AfterTurn: Equatable {
                 .rest(atMost: drains ? JoiningSchedule.usualSilence : JoiningSchedule.longestRest)
             case .decided:
                 .goOn
+            case .undecided where drains && turn.roundsInVain >= Self.mostRoundsInVain:
+                readsWholeQueue ? .end(.onlyWaitingWork, endsOthers: false) : .readWholeQueue
+            case .undecided where turn.roundsInVain > 0:
+                .waitAtMost(min(Self.shortestPause * (1 << min(turn.roundsInVain, 20)), Self.longestPause))
             case .undecided:
                 .pause(Self.shortestPause)
             case .postponed where drains && needsPerson:

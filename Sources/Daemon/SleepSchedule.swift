@@ -3,8 +3,8 @@
 /// The daemon is idle while all its workers wait, and busy otherwise:
 ///
 /// - An idle daemon sets the sleep flag if it is not set, and polls the queue at the times that ``PollSchedule`` gives.
-/// - A busy daemon wakes a worker that waits when ``JoiningSchedule`` says so. Soon after it became busy, it clears the sleep flag, unless it
-///   relies on notifications.
+/// - A busy daemon wakes a worker that waits when ``JoiningSchedule`` says so. Soon after it became busy and decided requests, it clears the sleep flag,
+///   unless it relies on notifications.
 struct SleepSchedule {
     enum Action: Equatable {
         /// Set the sleep flag; then poll once more.
@@ -33,8 +33,8 @@ struct SleepSchedule {
         case busy(since: ContinuousClock.Instant)
     }
 
-    /// A daemon that is busy for less than this does not clear the flag, so INSERTs keep notifying it. That costs little while there is little
-    /// to do.
+    /// A daemon that is busy for less than this, or decides nothing, does not clear the flag, so INSERTs keep notifying it. That costs little
+    /// while there is little to do.
     static let busyTimeUntilFlagIsCleared = Duration.milliseconds(100)
     /// How often a busy daemon clears the flag again: a daemon that was killed while it slept leaves the flag set.
     static let confirmationInterval = Duration.seconds(300)
@@ -138,6 +138,8 @@ struct SleepSchedule {
         guard !reliesOnNotifications, case .busy(let since) = state else {
             return PollSchedule.usualInterval
         }
+        // A look at thousands of held lists takes longer, and finds nothing to do.
+        if case .set = flag, !hasDecided { return Self.busyTimeUntilFlagIsCleared }
         if case .cleared(let time) = flag, now - time < Self.confirmationInterval { return PollSchedule.usualInterval }
         return Self.busyTimeUntilFlagIsCleared - (now - since)
     }

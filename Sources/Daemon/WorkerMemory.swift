@@ -95,7 +95,12 @@ struct WorkerMemory {
         case .undecided:
             // The batch decided nothing, but it did not fail, so it was not too large.
             share.noteSuccess()
-        case .idle, .waiting:
+        case .waiting:
+            // The waiting lists were read without failure.
+            share.noteSuccess()
+            backoff.reset()
+            noteEndOfOutage()
+        case .idle:
             backoff.reset()
             noteEndOfOutage()
         case .postponed, .gathering:

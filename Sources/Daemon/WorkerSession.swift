@@ -91,6 +91,9 @@ struct WorkerSession {
         case .wait(let deadline):
             worker.health.noteWait()
             await worker.idleWorkers.wait(until: deadline)
+        case .waitAtMost(let longest):
+            worker.health.noteWait()
+            await worker.idleWorkers.wait(until: .now + longest)
         case .rest(let longest):
             worker.health.noteWait()
             let deadline = ContinuousClock.now + longest

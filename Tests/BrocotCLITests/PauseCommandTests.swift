@@ -104,6 +104,28 @@ import Testing
         #expect(try await transactions(connection) - before < 60)
     }
 
+    @Test(
+        "A drain ends although an item's changes of list wait for a paused list and for each other in more lists than one batch has"
+    )
+    func manyChangesOfList() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                SELECT brocot.move_now('list 0', 'a', last => true);
+                SELECT brocot.pause('items', 'list 0');
+                SELECT brocot.move('list ' || n, 'a', last => true, from_list => 'list ' || n - 1)
+                FROM (SELECT generate_series(1, 300) AS n) AS number;
+                SELECT brocot.move('other', 'b', last => true);
+                """)
+        let drain = try await BrocotProcess.run("daemon", "--drain")
+        #expect(drain.exitCode == 7, "\(drain.errors)")
+        #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 300)
+        try await connection.execute("SELECT brocot.resume('items', 'list 0')")
+        #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
+        let lists = try await connection.query("SELECT list FROM brocot.items WHERE item = 'a'")
+        #expect(try lists.map { try $0.decode(0, as: String.self) } == ["list 300"])
+    }
+
     private func transactions(_ connection: Connection) async throws -> Int {
         let process = connection.backendProcessIdentifier
         // Sessions that have ended have reported their numbers of transactions.

@@ -11,10 +11,12 @@ import Testing
     private func next(
         after result: WorkerRound.TurnResult, endsRound: Bool = false, drains: Bool = false,
         readsWholeQueue: Bool = false,
-        needsPerson: Bool = false, mayRest: Bool = false
+        needsPerson: Bool = false, mayRest: Bool = false, roundsInVain: Int = 0
     ) -> AfterTurn {
         AfterTurn(
-            WorkerRound.Turn(result: result, hasEndedRound: endsRound, hasMetAnotherWorker: false), drains: drains,
+            WorkerRound.Turn(
+                result: result, hasEndedRound: endsRound, hasMetAnotherWorker: false, roundsInVain: roundsInVain),
+            drains: drains,
             readsWholeQueue: readsWholeQueue, needsPerson: needsPerson, mayRest: mayRest)
     }
 
@@ -32,6 +34,26 @@ import Testing
         let gathering = WorkerRound.TurnResult.gathering(.milliseconds(7))
         #expect(next(after: gathering, drains: drains) == .pause(.milliseconds(7)))
         #expect(next(after: .undecided(report()), drains: drains) == .pause(AfterTurn.shortestPause))
+    }
+
+    @Test("A worker waits longer after each round in vain, up to 1.5 seconds")
+    func waitsAfterRoundsInVain() {
+        func next(_ rounds: Int) -> AfterTurn { self.next(after: .undecided(report()), roundsInVain: rounds) }
+        #expect(next(1) == .waitAtMost(.milliseconds(2)))
+        #expect(next(5) == .waitAtMost(.milliseconds(32)))
+        #expect(next(11) == .waitAtMost(.milliseconds(1_500)))
+        #expect(next(1_000) == .waitAtMost(.milliseconds(1_500)))
+    }
+
+    @Test("A worker that drains ends after many rounds in vain through the whole queue")
+    func endsAfterRoundsInVain() {
+        func next(_ rounds: Int, readsWholeQueue: Bool = true) -> AfterTurn {
+            self.next(
+                after: .undecided(report()), drains: true, readsWholeQueue: readsWholeQueue, roundsInVain: rounds)
+        }
+        #expect(next(AfterTurn.mostRoundsInVain - 1) == .waitAtMost(AfterTurn.longestPause))
+        #expect(next(AfterTurn.mostRoundsInVain) == .end(.onlyWaitingWork, endsOthers: false))
+        #expect(next(AfterTurn.mostRoundsInVain, readsWholeQueue: false) == .readWholeQueue)
     }
 
     @Test("A worker that decided requests goes on", arguments: [true, false])

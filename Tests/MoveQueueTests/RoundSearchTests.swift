@@ -92,10 +92,10 @@ import Testing
             first.undecided.count = left
             #expect(search.note(first, of: .init(count: asked, withPartners: true)) == .nextLists)
             let end = search.note(report(found: 1, decided: 6), of: .init(count: asked, withPartners: true))
-            #expect(end == .nextRound(decided: left == 0 ? 16 : 0, isWhole: true))
+            #expect(end == .nextRound(decided: left == 0 ? 16 : 0, isWhole: true, areRequestsWaiting: false))
             #expect(
                 search.note(report(found: 1, decided: 5), of: .init(count: asked, withPartners: true))
-                    == .nextRound(decided: 5, isWhole: true))
+                    == .nextRound(decided: 5, isWhole: true, areRequestsWaiting: false))
         }
     }
 
@@ -117,11 +117,11 @@ import Testing
         #expect(search.note(report(found: asked), of: .init(count: asked, withPartners: true)) == .nextLists)
         #expect(
             search.note(report(found: 0), of: .init(count: asked, withPartners: true))
-                == .nextRound(decided: 0, isWhole: true))
+                == .nextRound(decided: 0, isWhole: true, areRequestsWaiting: false))
         search.go(to: ListIdentifier("m"))
         #expect(
             search.note(report(found: 0), of: .init(count: asked, withPartners: true))
-                == .nextRound(decided: 0, isWhole: false))
+                == .nextRound(decided: 0, isWhole: false, areRequestsWaiting: false))
     }
 
     @Test("Lists with changes of list are searched again with their partners, and so are the first lists after a pause")

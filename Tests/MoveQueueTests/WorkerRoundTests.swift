@@ -335,6 +335,28 @@ import Testing
         #expect(round.note(found, at: later).end?.isUndecided == true)
     }
 
+    @Test("Rounds in vain are those that decide nothing beside waiting lists, while no list is postponed")
+    func roundsInVain() {
+        var round = WorkerRound(QueueConfiguration())
+        /// Ends a turn with a batch that finds the last list of the round, and returns how many rounds were in vain until then.
+        func rounds(after report: BatchReport) -> Int? {
+            _ = round.beginTurn(isPollDue: false, at: now)
+            return round.note(report, at: now).turn?.roundsInVain
+        }
+        var vain = BatchReport()
+        (vain.claim.found, vain.claim.locked, vain.claim.waiting) = (1, lists("a"), lists("paused"))
+        vain.undecided.count = 1
+        #expect((1...3).map { _ in rounds(after: vain) } == [1, 2, 3])
+        #expect(rounds(after: decided(lists("b"))) == 1, "halved")
+        #expect(rounds(after: vain) == 2)
+        var withoutWaiting = vain
+        withoutWaiting.claim.waiting = []
+        #expect(rounds(after: withoutWaiting) == 2)
+        var besideOthers = vain
+        besideOthers.claim.lockedByOthers = lists("locked")
+        #expect(rounds(after: besideOthers) == 2, "a list is postponed")
+    }
+
     @Test("A list is not taken for one that only waits if its requests were not read")
     func crowdedOutUnread() throws {
         var round = WorkerRound(QueueConfiguration())

@@ -27,8 +27,8 @@ struct RoundSearch: Sendable {
         /// The lists after these.
         case nextLists
         /// A new round. `decided`: the number of requests that the round before decided; 0 if that round left requests
-        /// undecided. `isWhole`: whether that round began at the last list.
-        case nextRound(decided: Int, isWhole: Bool)
+        /// undecided. `isWhole`: whether that round began at the last list. `areRequestsWaiting`: whether it found requests of waiting lists.
+        case nextRound(decided: Int, isWhole: Bool, areRequestsWaiting: Bool)
         /// A whole round found nothing to do, or only requests of waiting lists.
         case nothingToDo(areRequestsWaiting: Bool)
     }
@@ -124,6 +124,7 @@ struct RoundSearch: Sendable {
     /// paused list.
     mutating func noteOldest(_ report: BatchReport, at now: ContinuousClock.Instant) {
         guard !report.hasLostProgress else { return }
+        if report.foundWaitingWork { round.foundWaitingWork = true }
         let areAllTried = report.claim.locked.isEmpty && report.claim.lockedByOthers.isEmpty
         if areAllTried || oldestInVain.count >= Self.mostOldestInVain
             || inVainSince.map({ now - $0 > Self.longestTimeInVain }) ?? false
@@ -163,7 +164,9 @@ struct RoundSearch: Sendable {
         (position, round) = (.beginning, Round())
         entanglement.endRound()
         guard ended.isWhole, !ended.foundWork, !report.hasDecisions else {
-            return .nextRound(decided: ended.leftRequests ? 0 : ended.decided, isWhole: ended.isWhole)
+            return .nextRound(
+                decided: ended.leftRequests ? 0 : ended.decided, isWhole: ended.isWhole,
+                areRequestsWaiting: ended.foundWaitingWork || !oldestInVain.isEmpty)
         }
         seesChangesOfList = true
         return .nothingToDo(areRequestsWaiting: ended.foundWaitingWork)

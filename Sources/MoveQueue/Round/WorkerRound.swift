@@ -51,6 +51,8 @@ package struct WorkerRound: Sendable {
     /// Whether nothing was decided since ``serveAllLists()``.
     private var servesAllLists = false
     private var waking = Waking.awake
+    /// See ``Turn/roundsInVain``.
+    private var roundsInVain = 0
     /// The wait for more requests before the next round; nil if there is none.
     private var gathering: Gathering?
     /// See ``Turn``.
@@ -121,7 +123,10 @@ package struct WorkerRound: Sendable {
     mutating func note(_ report: BatchReport, at now: ContinuousClock.Instant) -> Action {
         var report = report
         report.undecided.crowdedOut = crowdedOut.undecided(report.undecided.crowdedOut)
-        if report.hasDecisions { servesAllLists = false }
+        if report.hasDecisions {
+            servesAllLists = false
+            roundsInVain /= 2
+        }
         postponedTurns.noteFailures(of: report, retried, at: now)
         switch state {
         case .retrying(let retry):
@@ -213,8 +218,10 @@ package struct WorkerRound: Sendable {
         switch continuation {
         case .sameLists, .nextLists: break
         case .nothingToDo: crowdedOut.endRound(isWhole: true, at: now)
-        case .nextRound(let decided, let isWhole):
+        case .nextRound(let decided, let isWhole, let areRequestsWaiting):
             hasEndedRound = true
+            let isInVain = isWhole && areRequestsWaiting && !report.hasDecisions && postponed.lists.isEmpty
+            if isInVain { roundsInVain += 1 }
             crowdedOut.endRound(isWhole: isWhole, at: now)
             gather(after: decided)
         }
@@ -247,6 +254,8 @@ package struct WorkerRound: Sendable {
     private mutating func end(_ result: TurnResult) -> Action {
         state = .betweenTurns
         return .end(
-            Turn(result: result, hasEndedRound: hasEndedRound, hasMetAnotherWorker: hasMetAnotherWorker))
+            Turn(
+                result: result, hasEndedRound: hasEndedRound, hasMetAnotherWorker: hasMetAnotherWorker,
+                roundsInVain: roundsInVain))
     }
 }
