@@ -19,9 +19,9 @@ import Testing
         try await connection.execute(
             script: """
                 INSERT INTO brocot.move_requests (ordered_table, list, items, placement, requested_at) VALUES
-                    ('items', 'b', '{x}', 'last', now() - interval '10 s'),
-                    ('items', 'a', '{x}', 'last', now() - interval '20 s'),
-                    ('items', 'a', '{y}', 'last', now()),
+                    ('items', 'a', '{x}', 'last', now() - interval '10 s'),
+                    ('items', 'b', '{x}', 'last', now() - interval '20 s'),
+                    ('items', 'b', '{y}', 'last', now()),
                     ('app.cards', '', '{x}', 'last', now() - interval '5 min');
                 """)
         let status = try await read(on: connection)
@@ -29,7 +29,7 @@ import Testing
         // The age of the request with the lowest id.
         #expect((10..<60).contains(try #require(status.oldestAgeSeconds)))
         #expect(status.lists.map(\.table) == ["app.cards", "items", "items"])
-        #expect(status.lists.map(\.list) == ["", "a", "b"])
+        #expect(status.lists.map(\.list) == ["", "b", "a"])
         #expect(status.lists.map(\.pending) == [1, 2, 1])
         #expect((300..<400).contains(status.lists[0].oldestAgeSeconds))
         #expect((20..<120).contains(status.lists[1].oldestAgeSeconds))
@@ -64,6 +64,17 @@ import Testing
                 """)
         let held = try #require(try await read(on: connection).heldLists.first)
         #expect(held.list == "l" && held.request == 7 && held.sqlstate == "P0001" && held.error == "no")
+    }
+
+    @Test("A session with a daemon's name counts as a daemon only if its role may delete requests")
+    func daemons() async throws {
+        for (kind, count) in [(RoleKind.requester, 0), (.daemon, 1)] {
+            try await LoginRole.with(kind) { _, connection in
+                try await connection.execute("SET application_name = 'brocot daemon 9.8.7'")
+                let status = try await read(on: try await TestDatabase.current.connect())
+                #expect(status.daemons.map(\.version) == Array(repeating: "9.8.7", count: count))
+            }
+        }
     }
 
     @Test("The status of the queue shows whether a daemon sleeps")

@@ -252,6 +252,21 @@ import Testing
         }
     }
 
+    @Test("brocot check ends with 5 if another session has locked a table and the others are right")
+    func lockedTable() async throws {
+        try await execute("CREATE TABLE tasks (id int PRIMARY KEY); CREATE TABLE songs (id int PRIMARY KEY)")
+        for table in ["tasks", "songs"] {
+            #expect(try await BrocotProcess.run("attach", "public.\(table)", "--item", "id").exitCode == 0)
+        }
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(script: "BEGIN; LOCK TABLE tasks")
+        let check = try await BrocotProcess.run("check")
+        #expect(check.exitCode == 5 && check.errors == "brocot: Locked tables were not checked.\n", "\(check.errors)")
+        #expect(check.output.contains("public.songs: all is right\n"), "\(check.output)")
+        try await execute("ALTER TABLE songs DROP CONSTRAINT brocot_rank_is_valid")
+        #expect(try await BrocotProcess.run("check").exitCode == 7, "a fault is more than a lock")
+    }
+
     @Test("brocot check of the built-in table needs a list, and says so") func builtInTable() async throws {
         let check = try await BrocotProcess.run("check", "--table", "items")
         #expect(check.exitCode == 2)

@@ -58,6 +58,9 @@ import Testing
     func readiness() async throws {
         try await withDaemon { daemon, port in
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            _ = try await HTTPProbe.wait(for: "/metrics", port: port) {
+                $0.body.contains("brocot_asleep 1\n") && $0.body.contains("brocot_oldest_request_age_seconds 0\n")
+            }
             let cluster = TestDatabase.current.cluster
             await cluster.stop()
             let away = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 503 }

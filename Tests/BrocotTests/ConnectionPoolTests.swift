@@ -105,15 +105,23 @@ import Testing
         let pool = try pool(limit: 1)
         let lock = try await TestDatabase.current.connect()
         try await lock.execute("SELECT pg_advisory_lock(1)")
-        let first = Task { try await pool.perform { try $0.execute("SELECT pg_advisory_xact_lock(1)") } }
+        let first = Task {
+            try await pool.perform { connection in
+                try connection.execute("SELECT pg_advisory_xact_lock(1)")
+                return connection.backendProcessIdentifier
+            }
+        }
         try await TestDatabase.current.waitUntilSomeSession(waitsFor: lock)
         let second = Task { await failureCode { try await pool.perform { _ in } } }
         try await eventually("the second caller waits") { pool.waitingCount == 1 }
         await pool.close()
         #expect(await second.value == .clientClosed)
         try await lock.execute("SELECT pg_advisory_unlock(1)")
-        // The call that had begun is finished.
-        _ = try await first.value
+        // The call that had begun is finished, and then its connection is closed.
+        let process = try await first.value
         #expect(await failureCode { try await pool.perform { _ in } } == .clientClosed)
+        try await eventually("the session has ended") {
+            try await lock.query("SELECT FROM pg_stat_activity WHERE pid = \(process)").isEmpty
+        }
     }
 }

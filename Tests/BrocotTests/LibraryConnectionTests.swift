@@ -116,10 +116,11 @@ struct LibraryConnectionTests {
         #expect(rejection.localizedDescription == "anchor_not_found: 'b' is not in the list")
     }
 
-    @Test("An invalid URL is refused, and so is a maximum of 0 connections")
+    @Test("An invalid URL is refused, and so are a maximum of 0 connections and an answer time-out of zero")
     func invalidArguments() async throws {
         #expect(await failureCode { _ = try await BrocotClient.connect("http://localhost") } == .invalidArgument)
         #expect(
             await failureCode { _ = try await BrocotClient.connect(maximumConnections: 0) } == .invalidArgument)
+        #expect(await failureCode { _ = try await BrocotClient.connect(answerTimeout: .zero) } == .invalidArgument)
     }
 }

@@ -53,6 +53,17 @@ import Testing
         #expect(health.stalled(longerThan: .seconds(300), at: later).isEmpty)
     }
 
+    @Test("A loop is not stalled during an outage of the server, nor after its end")
+    func outage() {
+        let (worker, listener) = (health.loop("worker 1", .worker), health.loop("the listener", .listener))
+        let later = ContinuousClock.now + .seconds(3_600)
+        worker.noteProgress()
+        worker.noteLostConnection("the server is away")
+        listener.noteProgress()
+        listener.noteEnd()
+        #expect(health.stalled(longerThan: .seconds(300), at: later).isEmpty)
+    }
+
     @Test("The listener is told once that somebody asked for the readiness")
     func question() {
         let listener = health.loop("the listener", .listener)

@@ -46,6 +46,15 @@ struct ListLockWatchTests {
         #expect(reports(for: 400) { second in second % 50 == 0 ? transaction("3/\(second)") : nil }.isEmpty)
     }
 
+    @Test("At most 256 lists are watched, and those that were free for 30 s make room for others") func bound() {
+        var watch = ListLockWatch()
+        let lists = (1...300).map { ListIdentifier("\($0)") }
+        watch.note(lists, at: start)
+        #expect(watch.due(at: start + .seconds(10)).count == 256)
+        watch.note([list], at: start + .seconds(31))
+        #expect(watch.due(at: start + .seconds(31)) == [list])
+    }
+
     @Test("A list is not reported if it became free in the meantime") func available() {
         let transaction = transaction("3/9")
         #expect(reports(for: 60, missing: { $0 < 5 || $0 > 40 }) { $0 < 5 || $0 > 40 ? transaction : nil }.isEmpty)

@@ -42,10 +42,11 @@ import Testing
             waits.append(duration)
             now += duration
             #expect(schedule.next(.all, at: now) == .poll)
-            // The listener wakes a worker, which looks at thousands of lists, and decides nothing.
+            // The listener wakes a worker, which looks at thousands of lists, and decides nothing, except the first time.
             for _ in 1...3 {
-                #expect(schedule.next(.none, at: now) == .wait(.milliseconds(100)))
-                now += .milliseconds(100)
+                _ = schedule.next(.none, at: now)
+                if waits.count == 1 { schedule.noteDecision(at: now) }
+                now += .milliseconds(20)
             }
         }
         #expect(waits.last == .milliseconds(1_500))
@@ -185,6 +186,18 @@ import Testing
         now += .seconds(100_000)
         schedule.noteNotification(at: now)
         #expect(schedule.next(.all, at: now) == .wait(.milliseconds(5)))
+    }
+
+    @Test("A daemon without an interval polls until two polls, one after the other, show a quiet queue")
+    func twoQuietPolls() {
+        var (schedule, now) = (SleepSchedule(longestPollInterval: nil, reliesOnNotifications: true), start)
+        _ = pauses(&schedule, isQuiet: false, from: &now)
+        for isQuiet in [true, false, true] {
+            schedule.notePoll(isQuiet: isQuiet)
+            #expect(schedule.next(.all, at: now) != .waitForNotification)
+        }
+        schedule.notePoll(isQuiet: true)
+        #expect(schedule.next(.all, at: now) == .waitForNotification)
     }
 
     @Test(

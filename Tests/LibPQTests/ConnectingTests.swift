@@ -131,6 +131,24 @@ struct ConnectionFailureTests {
         #expect(!(error.description + dumped).contains("s3cret"))
     }
 
+    /// A further host that can't be reached would make the error one that may pass, for which a daemon waits.
+    @Test(.database(migrated: false)) func `No further host is tried after a missing database or a wrong password`()
+        async throws
+    {
+        let database = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+        let cases: [(String, PostgresError.ConnectionFailure)] = [
+            ("dbname", .noSuchDatabase), ("password", .authenticationFailed),
+        ]
+        for (keyword, expected) in cases {
+            var parameters = database
+            parameters[keyword] = "wrong"
+            parameters["host"] = "127.0.0.1,127.0.0.1"
+            parameters["port"] = "\(try #require(database["port"])),1"
+            let error = try await failure(parameters)
+            #expect(error.connectionFailure == expected && !error.message.contains("port 1 failed"))
+        }
+    }
+
     @Test(.database(migrated: false)) func `A connection succeeds with the right password`() async throws {
         let parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         let connection = try await Connection.connect(parameters, logger: logger)

@@ -55,6 +55,25 @@ struct ClosedBatchTests {
         #expect(batch.requests.map(\.id) == [3])
     }
 
+    @Test("A list is cut before the first request that was not read") func firstUnread() {
+        let pending = [request(1, "a"), request(2, "b"), request(3, "c", from: "a")]
+        let batch = ClosedBatch(
+            pending, locked: Set(["a", "b", "c"].map(list)), firstUnread: [list("a"): 3, list("b"): 2], limit: 10)
+        #expect(batch.requests.map(\.id) == [1])
+    }
+
+    @Test("A list is obstructed if most of its requests need a list that is left out, directly or through other lists")
+    func obstructed() {
+        let pending = [
+            request(1, "a", from: "other"), request(2, "b", from: "a"), request(3, "c"), request(4, "c"),
+            request(5, "c", from: "a"), request(6, "d"),
+        ]
+        let batch = ClosedBatch(
+            pending, locked: Set(["a", "b", "c", "d"].map(list)), leftOut: [list("other")], limit: 10)
+        #expect(batch.requests.map(\.id) == [3, 4, 6])
+        #expect(batch.obstructed == Set(["a", "b"].map(list)))
+    }
+
     @Test("A closed batch counts the requests that it leaves out")
     func requestsLeft() {
         let batch = ClosedBatch([request(1, "a", from: "b"), request(2, "a")], locked: [list("a")], limit: 10)

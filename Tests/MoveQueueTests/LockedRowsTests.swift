@@ -131,4 +131,28 @@ struct LockedRowsTests {
         try await other.execute(script: "COMMIT")
         #expect(try await report.decisions.applied == 1)
     }
+
+    @Test("A transaction that has waited for a list waits for other locks no longer than any other transaction")
+    func settings() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.connection.execute(
+            script: """
+                CREATE TABLE seen (setting text);
+                CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    INSERT INTO seen VALUES (current_setting('lock_timeout')),
+                        (current_setting('idle_in_transaction_session_timeout'));
+                    RETURN NULL;
+                END $$;
+                CREATE TRIGGER note AFTER INSERT ON brocot.items FOR EACH STATEMENT EXECUTE FUNCTION note()
+                """)
+        try await fixture.enqueue([Move(list: "l", items: ["a"], action: .place(.last, from: nil))])
+        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
+        _ = try await fixture.connection.run { connection throws(BatchFailure) in
+            try transaction.run(
+                BatchTask(scope: .waitingFor("l"), postponed: [], limits: BatchLimits()), ReadProgress(), on: connection
+            )
+        }
+        let seen = try await fixture.connection.query("SELECT array_agg(setting) FROM seen").single()
+        #expect(try seen.decode(0, as: [String].self) == ["250ms", "1min"])
+    }
 }

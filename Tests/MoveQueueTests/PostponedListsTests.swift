@@ -91,6 +91,46 @@ import Testing
         #expect(names.allSatisfy { postponed.halvings(of: $0) == 0 }, "their batch is as large as usual")
     }
 
+    @Test("Lists that failed together at a high cost are retried one by one") func costlyFailure() {
+        var postponed = PostponedLists()
+        postponed.noteFailure(of: lists(16), isCostly: true, at: start)
+        #expect(postponed.next(at: start).count == 1)
+    }
+
+    @Test("Of more unavailable lists than one batch can have, those that are due first are retried first")
+    func soonest() {
+        var postponed = PostponedLists()
+        let names = lists(2 * PostponedLists.largestGroup)
+        let soon = names[PostponedLists.largestGroup...]
+        for _ in 1...6 { postponed.noteUnavailable(names, at: start) }
+        postponed.forget(soon)
+        postponed.noteUnavailable(soon, at: start)
+        #expect(Set(postponed.next(at: start + .milliseconds(20))) == Set(soon))
+    }
+
+    @Test("Lists that are found unavailable together are retried soon if one of them was available before")
+    func unavailableTogetherForTheFirstTime() throws {
+        var postponed = PostponedLists()
+        let names = lists(2)
+        for _ in 1...6 { postponed.noteUnavailable([names[0]], at: start) }
+        postponed.noteUnavailable(names, at: start)
+        #expect(Set(postponed.next(at: start + .milliseconds(10))) == Set(names))
+    }
+
+    @Test("A list is starving after 8 attempts in vain, unless batches with it failed too")
+    func starving() {
+        var postponed = PostponedLists()
+        let names = lists(2)
+        postponed.noteFailure(of: [names[1]], at: start)
+        for _ in 1...7 { postponed.noteUnavailable(names, at: start) }
+        #expect(postponed.starving(at: start + .seconds(10)) == nil)
+        postponed.noteUnavailable(names, at: start)
+        #expect(postponed.starving(at: start) == nil, "it is not due")
+        #expect(postponed.starving(at: start + .seconds(10)) == names[0])
+        postponed.forget([names[0]])
+        #expect(postponed.starving(at: start + .seconds(10)) == nil, "a smaller batch may help more than a wait")
+    }
+
     @Test("A worker postpones at most 10,000 lists") func bound() {
         var postponed = PostponedLists()
         postponed.noteUnavailable(lists(20_000), at: start)

@@ -38,6 +38,33 @@ import Testing
         #expect(list == ListIdentifier("m"))
     }
 
+    @Test("A round without partners follows only if the batch's own limit kept lists from it, and not other sessions")
+    func notEntangled() {
+        for others: [ListIdentifier] in [[], ["other"]] {
+            var search = RoundSearch(BatchLimits())
+            var report = report(found: 1, decided: 1)
+            (report.claim.beyondLimit, report.claim.lockedByOthers) = (200, others)
+            (report.undecided.hasChangesOfList, report.undecided.count) = (true, 500)
+            _ = search.note(report, of: .init(count: 10, withPartners: true))
+            let isOldest = if case .oldest = next(&search) { true } else { false }
+            #expect(isOldest == others.isEmpty)
+        }
+    }
+
+    @Test("Partners are still searched after a batch that could lock no list") func nothingLocked() {
+        var search = RoundSearch(BatchLimits())
+        var changes = report(found: asked, decided: 1)
+        changes.undecided.hasChangesOfList = true
+        _ = search.note(changes, of: .init(count: asked, withPartners: true))
+        var nothing = report(found: asked)
+        (nothing.claim.lockedByOthers, nothing.claim.locked) = (nothing.claim.locked, [])
+        _ = search.note(nothing, of: .init(count: asked, withPartners: true))
+        guard case .next(let target) = next(&search), target.withPartners else {
+            Issue.record("the search does not look for partners")
+            return
+        }
+    }
+
     @Test("A search leaves out postponed lists, and reads past their requests")
     func leavesOut() {
         var search = RoundSearch(BatchLimits())

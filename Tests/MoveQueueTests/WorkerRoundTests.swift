@@ -194,7 +194,10 @@ import Testing
             for turn in 0..<400 {
                 let time = later + .milliseconds(100 * turn)
                 let batch = try #require(round.beginTurn(isPollDue: false, at: time).batch)
-                if batch.scope.awaited != nil { awaited.append(time) }
+                if batch.scope.awaited != nil {
+                    awaited.append(time)
+                    #expect(batch.limits.statement == .seconds(2), "other sessions wait for the rows meanwhile")
+                }
                 let tried = batch.scope.awaited.map { [$0] } ?? batch.scope.named ?? []
                 _ = round.note(unavailable(tried), at: time)
             }
@@ -249,10 +252,11 @@ import Testing
         #expect(!plain.scope.isWithPartners)
         var report = decided(lists("a"))
         (report.undecided.hasChangesOfList, report.undecided.count) = (true, 1)
-        report.decisions.applied = 0
+        (report.decisions.applied, report.undecided.obstructed) = (0, Set(lists("a")))
         let again = try #require(round.note(report, at: now).batch)
         #expect(again.scope.isWithPartners)
         #expect(again.scope.isNext(from: nil))
+        #expect(again.postponed.isEmpty, "the partners' locks may be free")
     }
 
     @Test(
@@ -381,6 +385,8 @@ import Testing
         round.serveAllLists()
         #expect(!round.leavesOutLists)
         #expect(nextBatch()?.scope.named == lists("a"))
+        _ = round.note(waits, at: now)
+        #expect(round.leavesOutLists, "requests were decided since then, and may have ended the wait")
     }
 
     @Test("Postponed lists are tried by their names after a search for the oldest requests that decided nothing")
@@ -401,7 +407,54 @@ import Testing
         #expect(round.beginTurn(isPollDue: false, at: later).batch?.scope.named?.count == PostponedLists.largestGroup)
     }
 
+    @Test("Postponed lists are retried later if other sessions have the lists of the oldest requests")
+    func oldestUnavailable() {
+        var postponed = PostponedLists()
+        let names = (1...300).map { ListIdentifier("\($0)") }
+        postponed.noteUnavailable(names, at: now)
+        var round = WorkerRound(QueueConfiguration(), postponed: postponed)
+        let later = now + .seconds(10)
+        _ = round.beginTurn(isPollDue: false, at: later).batch
+        _ = round.note(BatchReport(), at: later)
+        #expect(round.beginTurn(isPollDue: false, at: later).batch?.scope.isOldest == true)
+        _ = round.note(unavailable(lists("other")), at: later)
+        #expect(names.count { round.postponed.postponements(of: $0) == 2 } == PostponedLists.largestGroup)
+    }
+
     // MARK: Lists that are retried
+
+    @Test("Only a patient worker gives the statements of a list more time after each failure")
+    func timeOfListAlone() throws {
+        let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
+        for isPatient in [true, false] {
+            var round = WorkerRound(QueueConfiguration(), isPatient: isPatient)
+            round.noteFailure(of: [bad], at: now)
+            var limits: [Duration?] = []
+            for _ in 1...3 {
+                _ = round.beginTurn(isPollDue: false, at: later)
+                _ = round.note(decided(lists("a")), at: later)
+                limits.append(try #require(round.beginTurn(isPollDue: false, at: later).batch).limits.statement)
+                round.noteFailure(of: [bad], at: now)
+            }
+            #expect(limits == (isPatient ? [2, 4, 8] : [1, 1, 1]).map { .seconds($0) })
+        }
+    }
+
+    @Test("A list that a retry without decisions crowded out is served alone next")
+    func crowdedOutOfRetry() throws {
+        var postponed = PostponedLists()
+        postponed.noteUnavailable(lists("a", "b"), at: now)
+        var round = WorkerRound(QueueConfiguration(), postponed: postponed)
+        let later = now + .seconds(10)
+        _ = round.beginTurn(isPollDue: false, at: later)
+        _ = round.note(BatchReport(), at: later)
+        let retried = try #require(round.beginTurn(isPollDue: false, at: later).batch?.scope.named)
+        #expect(Set(retried) == Set(lists("a", "b")))
+        var report = BatchReport()
+        (report.claim.found, report.claim.locked, report.undecided.crowdedOut) = (2, lists("a", "b"), lists("b"))
+        _ = round.note(report, at: later)
+        #expect(round.beginTurn(isPollDue: false, at: later).batch?.scope.named == lists("b"))
+    }
 
     @Test("A list that failed alone is retried in smaller batches, in turn with the other lists")
     func retries() throws {

@@ -34,6 +34,14 @@ import Testing
         #expect(try await number("SELECT count(*) FROM brocot.held_lists") == 0)
     }
 
+    @Test("Resuming a list leaves the other lists of its table paused")
+    func oneOfSeveral() async throws {
+        try await connection.execute("SELECT brocot.pause('items', 'a'), brocot.pause('items', 'b')")
+        #expect(try await number("brocot.resume('items', 'a')") == 1)
+        #expect(try await number("SELECT count(*) FROM brocot.held_lists WHERE list = 'b'") == 1)
+        #expect(try await apply() == 2)
+    }
+
     @Test("Pausing a table stops all its lists, and no list of another table")
     func table() async throws {
         #expect(try await number("brocot.pause('public.cards')") == 1)

@@ -80,7 +80,11 @@ struct RowWaitTests {
         let error = await #expect(throws: PostgresError.self) { try await caller.connection.execute(move) }
         #expect(error?.sqlState == .lockNotAvailable)
         try await application.execute(script: "COMMIT")
+        try await caller.connection.execute(script: "BEGIN; SET LOCAL lock_timeout = '7s'")
         try await caller.connection.execute(move)
+        let setting = try await caller.connection.query("SELECT current_setting('lock_timeout')").single()
+        #expect(try setting.decode(0, as: String.self) == "7s")
+        try await caller.connection.execute("COMMIT")
         let order = try await caller.connection.query(
             "SELECT string_agg(id::text, ' ' ORDER BY rank) FROM tasks WHERE board = 2")
         #expect(try order[0].decode(0, as: String.self) == "20 21 10 22 23")

@@ -30,6 +30,22 @@ import Testing
         #expect(try await connection.notifications(waitingAtMost: .seconds(10)).count == 1)
     }
 
+    /// Such a daemon may wait for a notification without a limit.
+    @Test(
+        "What lets a list go on wakes a daemon that knows nothing of the list's requests any more",
+        arguments: ["release('a')", "cancel(1)", "resume('items', 'a')"])
+    func listGoesOn(call: String) async throws {
+        let connection = try await listener()
+        try await connection.execute(
+            script: """
+                SELECT brocot.move('a', '1', last => true), brocot.pause('items', 'a');
+                UPDATE brocot.held_lists SET (request_id, sqlstate, error, held_at) = (1, 'P0001', 'refused', now());
+                SELECT brocot.\(call)
+                """)
+        let notifications = try await connection.notifications(waitingAtMost: .seconds(10))
+        #expect(notifications.map(\.channel) == ["brocot_move_requests"])
+    }
+
     @Test("An INSERT of a request does not notify if no daemon has ever slept")
     func isSilent() async throws {
         let connection = try await listener()

@@ -205,6 +205,23 @@ import Testing
         #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])
     }
 
+    @Test("An order that is attached again has no lists that wait, and no rows to place, of the former order")
+    func attachedAgain() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        _ = try await fixture.prepare(AttachFixture.definition())
+        try await fixture.connection.execute(
+            script: """
+                INSERT INTO brocot.rows_to_place
+                SELECT 'public.tasks', id, ARRAY[project_id::text], id::text, id FROM tasks WHERE project_id IS NOT NULL;
+                INSERT INTO brocot.held_lists (ordered_table, list, paused_at) VALUES ('public.tasks', '1', now())
+                """)
+        try await fixture.detach()
+        try await fixture.attach(orderBy: "title DESC")
+        let order = try await fixture.texts("SELECT title FROM tasks WHERE project_id = 1 ORDER BY rank")
+        #expect(order == ["c", "b", "a"])
+        #expect(try await fixture.texts("SELECT list FROM brocot.held_lists") == [])
+    }
+
     @Test("A role that does not own the table is told how the owner runs its part of brocot detach") func otherRole()
         async throws
     {

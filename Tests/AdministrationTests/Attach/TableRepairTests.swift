@@ -355,6 +355,8 @@ import Testing
         let findings = try await repair.findings(of: AttachFixture.definition())
         #expect(findings.lines().first?.hasPrefix("brocot attach is not finished, so requests wait") == true)
         #expect(!findings.isEmpty && !findings.isRepairable && findings.needsPerson)
+        try await repair.repair(AttachFixture.definition(), findings, placingRows: true)
+        #expect(try await fixture.requests() == [], "attach places the rows in their own order")
         let orders = try #require(try await examination().first { $0.check == "orders" })
         #expect(orders.message == "brocot attach of public.tasks is not finished, so its requests wait")
         #expect(orders.level == .fail)

@@ -44,13 +44,13 @@ import Testing
 
     @Test(
         "brocot doctor warns if the sequence of the requests gives ids that the log has, and says what to run",
-        .database)
-    func requestIDs() async throws {
+        .database, arguments: [2, 3])
+    func requestIDs(next: Int) async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
                 SELECT brocot.move_now('l', item, last => true) FROM unnest('{a,b,c}'::text[]) AS item;
-                ALTER SEQUENCE brocot.move_requests_id_seq RESTART WITH 2
+                ALTER SEQUENCE brocot.move_requests_id_seq RESTART WITH \(next)
                 """)
         let result = try #require(try await examination().first { $0.check == "request ids" })
         #expect(result.level == .warn)

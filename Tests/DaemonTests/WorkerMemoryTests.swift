@@ -1,0 +1,60 @@
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Daemon
+@testable import LibPQ
+@testable import MoveQueue
+
+@Suite("What a worker remembers", .timeLimit(.minutes(30))) struct WorkerMemoryTests {
+    private let list = ListIdentifier("a")
+    private let recorder = LogRecorder()
+
+    private func failure(_ state: SQLState) -> BatchFailure {
+        let error = PostgresError(fields: .init(code: .server, message: "refused", sqlState: state))
+        return BatchFailure(.database(error), lists: [list])
+    }
+
+    private func decided(_ lists: [ListIdentifier]) -> WorkerRound.TurnResult {
+        var report = BatchReport()
+        (report.claim.locked, report.decisions.applied) = (lists, 1)
+        return .decided(report)
+    }
+
+    private var messages: [String] { recorder.entries.map(\.message) }
+
+    @Test("A list needs a person after a failure that does not pass by itself, until a batch with it succeeds")
+    func needsPerson() {
+        var memory = WorkerMemory(recorder.logger(), drains: true)
+        memory.note(failure(.deadlockDetected))
+        #expect(!memory.needPerson([list]))
+        memory.note(failure(.insufficientPrivilege))
+        #expect(memory.needPerson([list]))
+        #expect(!memory.needPerson([list, ListIdentifier("b")]))
+        memory.note(decided([ListIdentifier("b")]))
+        #expect(memory.needPerson([list]))
+        memory.note(decided([list]))
+        #expect(!memory.needPerson([list]))
+    }
+
+    @Test("An outage ends when nothing is pending, and not with a batch that may contain other lists")
+    func endOfOutage() {
+        var memory = WorkerMemory(recorder.logger(), drains: false)
+        memory.note(failure(.insufficientPrivilege))
+        memory.note(decided([ListIdentifier("b")]))
+        #expect(messages == ["nothing was decided; trying again"])
+        memory.note(.idle)
+        #expect(messages.last == "batches are decided again")
+    }
+
+    @Test("Batches get larger after each one that did not fail, whether it decided requests or not")
+    func share() {
+        var memory = WorkerMemory(recorder.logger(), drains: false)
+        var sizes = [memory.share.divisor]
+        for result in [decided([list]), .undecided(BatchReport()), .idle, .waiting, decided([list])] {
+            memory.note(result)
+            sizes.append(memory.share.divisor)
+        }
+        #expect(sizes == [16, 8, 4, 4, 2, 1])
+    }
+}
