@@ -54,7 +54,7 @@ package enum TestServer: Sendable {
 
 /// The databases that those of tests are copies of.
 enum DatabaseTemplate: String, Sendable {
-    case empty = "template0"
+    case empty = "empty_template"
     /// It has Brocot's schema.
     case migrated = "migrated_template"
     /// It has Brocot's schema and the one of ``HostileSchema``. Only the shared server has it.
@@ -105,12 +105,13 @@ actor SharedServer {
     }
 
     private func make(_ template: DatabaseTemplate, _ complete: (Connection) async throws -> Void) async throws {
-        let name = template.rawValue
+        let (name, cluster) = (template.rawValue, try await cluster())
         try await execute(TestServer.creation(of: name, .migrated))
-        let connection = try await Administration.connect(to: cluster().url(database: name))
+        let connection = try await Administration.connect(to: cluster.url(database: name))
         try await complete(connection)
         // The server refuses to copy a database while somebody is connected to it.
         await connection.close()
+        try await Administration.fillRelationCache(name, on: cluster)
     }
 
     /// Drops a database soon. The server drops one only when each of its sessions has noticed, and a session that a test stopped, or whose client
@@ -153,12 +154,15 @@ actor SharedServer {
     private static func start() async throws -> LocalCluster {
         let cluster = try await TestServer.makeCluster(settings: [:])
         try await cluster.start()
-        let database = DatabaseTemplate.migrated.rawValue
-        try await Administration.execute(TestServer.creation(of: database, .empty), on: cluster)
-        try await Administration.migrate(database, on: cluster)
+        let (empty, migrated) = (DatabaseTemplate.empty.rawValue, DatabaseTemplate.migrated.rawValue)
+        try await Administration.execute("CREATE DATABASE \(identifier: empty) TEMPLATE template0", on: cluster)
+        try await Administration.execute(TestServer.creation(of: migrated, .empty), on: cluster)
+        try await Administration.migrate(migrated, on: cluster)
         await cluster.stop()
         try await ServerCommand.run("cp", ["-a", "\(cluster.directory)/data", preparedData(of: cluster)])
         try await cluster.start()
+        // A server deletes the files of its relation caches when it starts.
+        for template in [empty, migrated] { try await Administration.fillRelationCache(template, on: cluster) }
         return cluster
     }
 }
