@@ -11,6 +11,7 @@ enum CatalogRows {
     /// - Parameters:
     ///   - pattern: The name of that function, with its schema. The new ones get its body, its result and its owner.
     ///   - wanted: A query for the names and the types of the arguments, as `oid[]`. Nothing may come twice, or be there already.
+    /// - Returns: The statement, with a semicolon.
     static func functions(like pattern: String, _ wanted: String) -> String {
         """
         INSERT INTO pg_proc (
@@ -26,8 +27,10 @@ enum CatalogRows {
     /// Makes operators that call functions of one name, which have exactly their types.
     ///
     /// - Parameters:
-    ///   - name: The name of those functions, with their schema, where the operators shall be.
+    ///   - name: The name of those functions, without their schema.
+    ///   - schema: The schema of the functions, where the operators shall be, too.
     ///   - wanted: A query for the names, and the types of both operands. Nothing may come twice, or be there already.
+    /// - Returns: The statement, with a semicolon.
     static func operators(calling name: String, in schema: String, _ wanted: String) -> String {
         """
         INSERT INTO pg_operator (
