@@ -122,8 +122,7 @@ let package = Package(
         .target(
             name: "FaultHarness",
             dependencies: [
-                "LibPQ", "LocalPostgres", "Migrations", "Ordering", "OrderingModel", "SeededRandom",
-                "TestPostgres", logging,
+                "LibPQ", "LocalPostgres", "Ordering", "OrderingModel", "SeededRandom", "TestPostgres", logging,
                 subprocess,
             ],
             path: "Tests/FaultHarness", swiftSettings: strict),

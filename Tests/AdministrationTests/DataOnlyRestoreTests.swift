@@ -1,11 +1,11 @@
 import FaultHarness
 import LibPQ
 import Logging
-import Migrations
 import TestPostgres
 import Testing
 
 @Suite("Restore of data only", .database, .timeLimit(.minutes(30))) struct DataOnlyRestoreTests {
+    /// The triggers fire: with `--disable-triggers`, as docs/operations.md tells, duplicates would not be looked for.
     @Test("A data-only restore keeps every pending request, and idempotency keys still skip duplicates")
     func keepsRequestsWithKeys() async throws {
         let database = TestDatabase.current
@@ -26,19 +26,18 @@ import Testing
 
     // MARK: Steps
 
-    /// As docs/operations.md tells: a migrated database without a registry takes all but the history.
+    /// A migrated database without a registry takes all but the history.
     private func restored(_ body: (Connection) async throws -> Void) async throws {
         let (source, name) = (TestDatabase.current, "\(TestDatabase.current.name)_restored")
         let dump = "\(source.cluster.directory)/\(name).dump"
         let installation = source.cluster.installation
         let administrator = try await source.connect()
-        try await administrator.execute("CREATE DATABASE \(identifier: name) TEMPLATE template0")
+        try await TestServer.createMigratedDatabase(name, on: source.cluster)
         let result: Result<Void, any Error>
         do {
             let url = await source.cluster.url(database: name)
             let target = try await Connection.connect(
                 ConnectionParameters(url: url), logger: Logger(label: "restore") { _ in SwiftLogNoOpLogHandler() })
-            _ = try await Migrator(connection: target).up()
             try await target.execute("DELETE FROM brocot.ordered_tables")
             try await ServerCommand.run(
                 installation.program("pg_dump"),

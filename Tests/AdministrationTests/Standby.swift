@@ -10,11 +10,10 @@ enum Standby {
     static func with(
         of primary: LocalCluster, slot: Bool = false, _ body: (Connection) async throws -> Void
     ) async throws {
-        let standby = try await LocalCluster(
-            .init(
-                settings: TestServer.defaultSettings.merging([
-                    "hot_standby_feedback": "on", "wal_receiver_status_interval": "1s",
-                ]) { $1 }), installation: primary.installation)
+        let standby = try await TestServer.makeCluster(
+            settings: TestServer.defaultSettings.merging([
+                "hot_standby_feedback": "on", "wal_receiver_status_interval": "1s",
+            ]) { $1 }, installation: primary.installation)
         do {
             try await ServerCommand.run(
                 primary.installation.program("pg_basebackup"),

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LibPQ
+import LocalPostgres
 import Logging
 import Subprocess
 import TestPostgres
@@ -12,9 +13,22 @@ import Testing
 #endif
 
 @Suite("Private servers of brocot dev and brocot demo", .timeLimit(.minutes(30))) struct PrivateServerTests {
+    /// In memory where there is enough of it.
+    private static let parent = MemoryFileSystem.path ?? "/tmp"
+
+    /// Gives `body` a folder where `brocot dev` finds a server that was initialized before, but no database.
+    private func withPreparedFolder(_ body: (String) async throws -> Void) async throws {
+        try await withTemporaryFolder(in: Self.parent) { folder in
+            let cluster = try await LocalCluster(.init(directory: "\(folder)/.brocot"), installation: .locate())
+            try await TestServer.startPrepared(cluster)
+            await cluster.shutDown()
+            try await body(folder)
+        }
+    }
+
     @Test("brocot dev applies moves, ends on Ctrl-C, and keeps its data for the next start")
     func devKeepsItsData() async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryFolder(in: Self.parent) { folder in
             let first = try await RunningBrocot.run(["dev"], in: folder, until: "ORDER BY rank;") { dev async throws in
                 let connection = try await connect(to: dev)
                 try await connection.execute("SELECT brocot.move('letters', 'a', last => true)")
@@ -36,7 +50,7 @@ import Testing
 
     @Test("A second brocot dev is refused, and prints the URL of the first")
     func devRefusesASecond() async throws {
-        try await withTemporaryFolder { folder in
+        try await withPreparedFolder { folder in
             let exitCode = try await RunningBrocot.run(["dev"], in: folder, until: "ORDER BY rank;") { dev in
                 let second = try await BrocotProcess.run("dev", "--directory", "\(folder)/.brocot", databaseURL: "")
                 #expect(second.exitCode == 1)
@@ -51,7 +65,7 @@ import Testing
 
     @Test("brocot dev prints commands that work when they are pasted, and prints rejections as they happen")
     func devIsUsable() async throws {
-        try await withTemporaryFolder { folder in
+        try await withPreparedFolder { folder in
             let printed = PrintedText()
             let exitCode = try await RunningBrocot.run(
                 ["dev"], in: folder, until: "printed here.", printing: printed
@@ -83,7 +97,7 @@ import Testing
 
     @Test("The server of brocot dev ends when brocot dev is killed, and the next brocot dev starts at once")
     func devLeavesNoServer() async throws {
-        try await withTemporaryFolder { folder in
+        try await withPreparedFolder { folder in
             let killed = try await RunningBrocot.run(["dev"], in: folder, until: "ORDER BY rank;") { dev async throws in
                 dev.send(SIGKILL)
             }
@@ -98,7 +112,8 @@ import Testing
 
     @Test("brocot demo shows the list after each move with the rows that were written")
     func demo() async throws {
-        let result = try await BrocotProcess.run("demo", databaseURL: "", environment: ["NO_COLOR": "1"])
+        let result = try await BrocotProcess.run(
+            "demo", databaseURL: "", environment: ["NO_COLOR": "1", "TMPDIR": Self.parent])
         #expect(result.exitCode == 0)
         let steps = result.output.split(separator: "SELECT brocot.move")
         let first = try #require(steps[1].split(separator: "\n").first { $0.contains(" 0  ") })
@@ -110,7 +125,7 @@ import Testing
 
     @Test("A killed brocot demo leaves no process and no file")
     func demoLeavesNothing() async throws {
-        try await withTemporaryFolder { folder in
+        try await withTemporaryFolder(in: Self.parent) { folder in
             try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: folder)
             // A shell sees the right moment even on a busy machine, where this process may be too late: the
             // server's shell runs, and creates the data.

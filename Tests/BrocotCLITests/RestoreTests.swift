@@ -24,8 +24,7 @@ import Testing
         let original = TestDatabase.current
         let installation = try #require(try await Self.newest())
         try await Self.enqueue(on: original)
-        let newer = try await LocalCluster(
-            .init(settings: TestServer.defaultSettings), installation: installation)
+        let newer = try await TestServer.makeCluster(installation: installation)
         do {
             try await newer.start()
             let file = "\(newer.directory)/dump"

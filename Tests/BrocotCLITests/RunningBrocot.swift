@@ -128,8 +128,8 @@ private final class Watchdog: Sendable {
 }
 
 /// Gives `body` a new folder that everybody may enter, and deletes it afterwards.
-func withTemporaryFolder(_ body: (String) async throws -> Void) async throws {
-    let folder = "/tmp/brocot-test-\(UUID().uuidString.prefix(8))"
+func withTemporaryFolder(in parent: String = "/tmp", _ body: (String) async throws -> Void) async throws {
+    let folder = "\(parent)/brocot-test-\(UUID().uuidString.prefix(8))"
     try FileManager.default.createDirectory(
         atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
     do {

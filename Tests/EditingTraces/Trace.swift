@@ -37,6 +37,18 @@ package struct Trace: Decodable, Sendable {
         patches = try fields.decode([Transaction].self, forKey: .txns).flatMap(\.patches)
     }
 
+    private init(patches: [Patch]) {
+        self.patches = patches
+        var text: [Unicode.Scalar] = []
+        for patch in patches {
+            text.replaceSubrange(patch.position..<(patch.position + patch.deleted), with: patch.inserted)
+        }
+        endContent = String(String.UnicodeScalarView(text))
+    }
+
+    /// The recording's first patches, at most this many.
+    package func beginning(_ count: Int) -> Trace { Trace(patches: Array(patches.prefix(count))) }
+
     /// Where recordings are kept: `BROCOT_TRACES`, else beside the checkout. They are not part of this project.
     package static let directory: URL? = {
         let beside = URL(filePath: #filePath).appending(path: "../../../../shared/traces").standardized.path

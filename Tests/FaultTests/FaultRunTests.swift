@@ -13,7 +13,7 @@ struct FaultRunTests {
     func everyFault() async throws {
         let seed = Self.number("BROCOT_FAULT_SEED") ?? Int.random(in: 0..<1_000_000)
         let faults = Self.number("BROCOT_FAULTS") ?? FaultKind.allCases.count
-        let requests = Self.number("BROCOT_FAULT_REQUESTS") ?? 3_000
+        let requests = Self.number("BROCOT_FAULT_REQUESTS") ?? 1_000
         print("seed \(seed), \(faults) faults, \(requests) requests")
         let report = try await FaultRun.run(.init(seed: UInt64(seed), faults: faults, requests: requests))
         print(report.summary)

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Subprocess
+import TestPostgres
 import Testing
 
 #if canImport(Glibc)
@@ -35,9 +36,9 @@ struct LocalClusterTests {
         "A private server keeps its data and its address over restarts and when it is killed, and leaves nothing behind"
     )
     func keepsDataOverRestart() async throws {
-        let cluster = try await LocalCluster(.init(), installation: .locate())
+        let cluster = try await TestServer.makeCluster(settings: [:])
         do {
-            try await cluster.start()
+            try await TestServer.startPrepared(cluster)
             let url = await cluster.url(database: "postgres")
             _ = try await query("CREATE TABLE kept AS SELECT 7 AS n", at: url)
             for mode in [LocalCluster.StopMode.fast, .immediate] {
@@ -60,7 +61,8 @@ struct LocalClusterTests {
 
     @Test("A wrong setting is reported with the server's own words")
     func reportsStartFailure() async throws {
-        let cluster = try await LocalCluster(.init(settings: ["work_mem": "plenty"]), installation: .locate())
+        let cluster = try await TestServer.makeCluster(settings: ["work_mem": "plenty"])
+        try await TestServer.copyPreparedData(to: cluster)
         let error = await #expect(throws: LocalPostgresError.self) { try await cluster.start() }
         #expect(error?.description.contains(#"invalid value for parameter "work_mem""#) == true)
         await cluster.shutDown()
@@ -70,7 +72,7 @@ struct LocalClusterTests {
         "A private server works in a folder whose path is too long for a socket, or has a comma",
         arguments: [String(repeating: "long", count: 30), "drafts, old"])
     func worksInFolderWithoutSocket(name: String) async throws {
-        let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
+        let parent = try ClusterDirectory.makeTemporaryDirectory(in: parentOfFolders, owner: nil)
         chmod(parent, 0o755)
         defer { try? FileManager.default.removeItem(atPath: parent) }
         let cluster = try await LocalCluster(.init(directory: "\(parent)/\(name)"), installation: .locate())
@@ -136,7 +138,7 @@ struct LocalClusterTests {
 
     @Test("A private server replaces links with files of its own, and leaves the links' targets unchanged")
     func linkedFiles() async throws {
-        let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
+        let parent = try ClusterDirectory.makeTemporaryDirectory(in: parentOfFolders, owner: nil)
         chmod(parent, 0o755)
         defer { try? FileManager.default.removeItem(atPath: parent) }
         let (directory, target) = ("\(parent)/cluster", "\(parent)/target")
@@ -163,12 +165,12 @@ struct LocalClusterTests {
 
     @Test("A private server works in an empty folder")
     func emptyFolder() async throws {
-        let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
+        let parent = try ClusterDirectory.makeTemporaryDirectory(in: parentOfFolders, owner: nil)
         chmod(parent, 0o755)
         defer { try? FileManager.default.removeItem(atPath: parent) }
         try FileManager.default.createDirectory(atPath: "\(parent)/empty", withIntermediateDirectories: false)
         let cluster = try await LocalCluster(.init(directory: "\(parent)/empty"), installation: .locate())
-        try await cluster.start()
+        try await TestServer.startPrepared(cluster)
         #expect(try await query("SELECT 1", at: cluster.url(database: "postgres")) == "1")
         await cluster.shutDown()
         // It continues in a folder that is not empty, but its own.
@@ -191,11 +193,11 @@ struct LocalClusterTests {
 
     @Test("A private server in a lasting folder keeps its data and its port, and refuses a second owner")
     func lastingFolder() async throws {
-        let parent = try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: nil)
+        let parent = try ClusterDirectory.makeTemporaryDirectory(in: parentOfFolders, owner: nil)
         chmod(parent, 0o755)
         defer { try? FileManager.default.removeItem(atPath: parent) }
         let first = try await LocalCluster(.init(directory: parent + "/cluster"), installation: .locate())
-        try await first.start()
+        try await TestServer.startPrepared(first)
         let url = await first.url(database: "postgres")
         _ = try await query("CREATE TABLE kept AS SELECT 7 AS n", at: url)
 
@@ -211,11 +213,14 @@ struct LocalClusterTests {
     }
 }
 
-/// Runs `body` with a throwaway server of its own.
+/// The folder for servers' lasting folders: in memory where there is enough of it.
+private let parentOfFolders = MemoryFileSystem.path ?? "/tmp"
+
+/// Runs `body` with a throwaway server of its own, which initializes its data.
 private func withCluster(
     settings: [String: String] = [:], _ body: (LocalCluster) async throws -> Void
 ) async throws {
-    let cluster = try await LocalCluster(.init(settings: settings), installation: .locate())
+    let cluster = try await TestServer.makeCluster(settings: settings)
     do {
         try await cluster.start()
         try await body(cluster)

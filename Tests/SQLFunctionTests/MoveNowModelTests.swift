@@ -8,22 +8,18 @@ import Testing
 
 @Suite("Random moves at once, compared with plain arrays", .timeLimit(.minutes(30)))
 struct MoveNowModelTests {
-    /// How many moves each case makes: BROCOT_DIRECT_MOVES.
+    /// How many moves each table gets: BROCOT_DIRECT_MOVES.
     private static let moves =
         ProcessInfo.processInfo.environment["BROCOT_DIRECT_MOVES"].flatMap(Int.init) ?? 300
     private static let lists = ["1", "2", "3"]
 
-    /// The program that decides the requests of the queue.
-    enum Decider: CaseIterable {
-        case daemon, applyPending
-    }
-
+    /// The daemon and `brocot.apply_pending()` take turns at deciding the requests.
     @Test(
         "Moves at once and requests in turn give the same order as plain arrays, in every kind of table", .database,
-        arguments: ModelTable.allCases, Decider.allCases)
-    func inTurn(table: ModelTable, decider: Decider) async throws {
+        arguments: ModelTable.allCases)
+    func inTurn(table: ModelTable) async throws {
         let seed = SeededGenerator.seed(for: "MoveNowModelTests")
-        print("\(Self.moves) moves, \(table), \(decider)")
+        print("\(Self.moves) moves, \(table)")
         var generator = SeededGenerator(seed: seed)
         let items = table.items([12, 40, 200].randomElement(using: &generator) ?? 12)
         let lists = Array(table.lists.prefix(3))
@@ -36,7 +32,7 @@ struct MoveNowModelTests {
         var random = RandomMoves(
             generator: SeededGenerator(seed: seed &+ 1), orderedTable: table.name, lists: lists, items: items,
             longestBlock: 10, rejectingMissing: 20)
-        var (done, expected): (Int, [String?]) = (0, [])
+        var (done, expected, isDaemonsTurn): (Int, [String?], Bool) = (0, [], true)
         while done < Self.moves {
             pending += try await writer.write(&model)
             for _ in 0..<Int.random(in: 1...40, using: &generator) {
@@ -53,10 +49,12 @@ struct MoveNowModelTests {
             }
             expected += pending.map { model.apply($0)?.rawValue }
             pending = []
-            switch decider {
-            case .daemon: try await caller.drain()
-            case .applyPending: try await caller.connection.execute("SELECT brocot.apply_pending()")
+            if isDaemonsTurn {
+                try await caller.drain()
+            } else {
+                try await caller.connection.execute("SELECT brocot.apply_pending()")
             }
+            isDaemonsTurn.toggle()
             let stored = try await table.stored(caller.connection)
             for list in lists {
                 try #require(

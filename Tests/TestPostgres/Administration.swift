@@ -17,6 +17,12 @@ enum Administration {
         await connection.close()
     }
 
+    /// Leaves a file with the server's cache of its own tables in a database, and so in each copy of it. Without the file, the first session
+    /// of each copy reads the catalog instead.
+    static func fillRelationCache(_ database: String, on cluster: LocalCluster) async throws {
+        await (try connect(to: cluster.url(database: database))).close()
+    }
+
     static func connect(to url: String) async throws -> Connection {
         try await Connection.connect(
             ConnectionParameters(url: url), logger: Logger(label: "TestPostgres") { _ in SwiftLogNoOpLogHandler() })

@@ -30,44 +30,39 @@ package enum HostileSchema {
 
     /// An operator or function is hostile where its arguments are of exactly the types of the server's one. Of those
     /// that PL/pgSQL can't have, none is used without its schema.
-    private static let statements = """
-        CREATE SCHEMA hostile;
-        SET check_function_bodies = off;
-        DO $$
-        DECLARE
-            found record;
-        BEGIN
-            FOR found IN
-                SELECT DISTINCT oprleft::regtype AS lower, oprright::regtype AS upper FROM pg_operator WHERE oprleft <> 0
-            LOOP
-                EXECUTE format(
-                    'CREATE FUNCTION hostile.operate(%s, %s) RETURNS boolean LANGUAGE plpgsql AS $f$ BEGIN '
-                    'RAISE EXCEPTION ''hostile operator''; END $f$', found.lower, found.upper);
-            END LOOP;
-            FOR found IN
-                SELECT oprname, oprleft::regtype AS lower, oprright::regtype AS upper FROM pg_operator WHERE oprleft <> 0
-            LOOP
-                EXECUTE format(
-                    'CREATE OPERATOR hostile.%s (FUNCTION = hostile.operate, LEFTARG = %s, RIGHTARG = %s)',
-                    found.oprname, found.lower, found.upper);
-            END LOOP;
-            FOR found IN
-                SELECT DISTINCT proname, oidvectortypes(proargtypes) AS arguments FROM pg_proc
-                WHERE prokind IN ('a', 'f', 'w') AND proname <> 'operate' AND NOT EXISTS (
-                    SELECT FROM pg_type
-                    WHERE pg_type.oid = ANY (proargtypes) AND typtype = 'p' AND typname NOT LIKE 'any_%')
-            LOOP
-                EXECUTE format(
-                    'CREATE FUNCTION hostile.%I(%s) RETURNS boolean LANGUAGE plpgsql AS $f$ BEGIN '
-                    'RAISE EXCEPTION ''hostile function''; END $f$', found.proname, found.arguments);
-            END LOOP;
-            FOR found IN
-                SELECT typname FROM pg_type
-                WHERE typnamespace = 'pg_catalog'::regnamespace AND typcategory <> 'A' AND (typtype IN ('b', 'r') OR typname = 'record')
-            LOOP
-                EXECUTE format('CREATE TYPE hostile.%I AS (lie boolean)', found.typname);
-            END LOOP;
-        END
-        $$
+    private static let statements =
         """
+        CREATE SCHEMA hostile;
+        CREATE FUNCTION hostile.operate() RETURNS boolean LANGUAGE plpgsql AS $f$ BEGIN RAISE EXCEPTION 'hostile operator'; END $f$;
+        CREATE FUNCTION hostile.function() RETURNS boolean LANGUAGE plpgsql AS $f$ BEGIN RAISE EXCEPTION 'hostile function'; END $f$;
+        \(CatalogRows.permission)
+
+        """
+        + CatalogRows.functions(
+            like: "hostile.operate",
+            "SELECT DISTINCT 'operate', ARRAY[oprleft, oprright] FROM pg_operator WHERE oprleft <> 0")
+        + CatalogRows.operators(
+            calling: "operate", in: "hostile", "SELECT oprname, oprleft, oprright FROM pg_operator WHERE oprleft <> 0")
+        + CatalogRows.functions(
+            like: "hostile.function",
+            """
+            SELECT DISTINCT proname, proargtypes::oid[] FROM pg_proc
+            WHERE prokind IN ('a', 'f', 'w') AND pronamespace <> 'hostile'::regnamespace AND NOT EXISTS (
+                SELECT FROM pg_type
+                WHERE pg_type.oid = ANY (proargtypes) AND typtype = 'p' AND typname NOT LIKE 'any_%')
+            """)
+            + """
+            DO $$
+            DECLARE
+                found record;
+            BEGIN
+                FOR found IN
+                    SELECT typname FROM pg_type
+                    WHERE typnamespace = 'pg_catalog'::regnamespace AND typcategory <> 'A' AND (typtype IN ('b', 'r') OR typname = 'record')
+                LOOP
+                    EXECUTE format('CREATE TYPE hostile.%I AS (lie boolean)', found.typname);
+                END LOOP;
+            END
+            $$
+            """
 }

@@ -6,12 +6,12 @@
 ///
 /// Each test makes a database and drops it: some 1,000 files. On ext4, the search for free inodes passes over those that were
 /// deleted lately, and took a fifth of the time of all tests.
-enum MemoryFileSystem {
+package enum MemoryFileSystem {
     /// All tests together take less than this, in bytes.
     private static let leastSpace: UInt64 = 4 << 30
 
     /// Its folder; nil where there is none with enough space.
-    static let path: String? = {
+    package static let path: String? = {
         #if canImport(Glibc)
             let path = "/dev/shm"
             var space = statvfs()

@@ -13,7 +13,7 @@ package enum OverloadTraps {
         let connection = try await database.connect()
         let areMissing: Bool = try await connection.query("SELECT to_regnamespace('traps') IS NULL").single().decode(0)
         if areMissing { try await make(on: connection) }
-        try await connection.execute(script: "SET search_path = pg_catalog; SET check_function_bodies = off")
+        try await connection.execute(script: "SET search_path = pg_catalog; \(CatalogRows.permission)")
         try await connection.execute(script: ownTypes)
         try await makeForNewTypes(on: connection)
         try await connection.execute(
@@ -45,7 +45,7 @@ package enum OverloadTraps {
         CREATE SCHEMA traps;
         CREATE SEQUENCE traps.calls;
         SET search_path = pg_catalog;
-        SET check_function_bodies = off;
+        \(CatalogRows.permission)
         CREATE FUNCTION traps.call() RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog AS $$
         BEGIN
             IF current_setting('transaction_read_only') = 'off' THEN
@@ -54,13 +54,7 @@ package enum OverloadTraps {
             RAISE EXCEPTION 'a trap was called';
         END
         $$;
-        CREATE FUNCTION traps.make(name text, arguments text[]) RETURNS void LANGUAGE plpgsql AS $$
-        BEGIN
-            EXECUTE format(
-                'CREATE OR REPLACE FUNCTION traps.%I(%s) RETURNS boolean LANGUAGE plpgsql AS ''BEGIN RETURN traps.call(); END''',
-                name, array_to_string(arguments, ', '));
-        END
-        $$;
+        CREATE FUNCTION traps.pattern() RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RETURN traps.call(); END';
         CREATE TABLE traps.types AS
             SELECT type::regtype AS type, type::regtype::text AS name, true AS is_new
             FROM unnest(string_to_array(
@@ -81,96 +75,78 @@ package enum OverloadTraps {
             WHERE typnamespace = 'public'::regnamespace AND typtype IN ('e', 'd')
         """
 
-    private static let operators = """
-        DO $$
-        DECLARE
-            found record;
-        BEGIN
-            FOR found IN
-                SELECT lower.name AS lower, upper.name AS upper FROM traps.types AS lower CROSS JOIN traps.types AS upper
-                WHERE lower.is_new OR upper.is_new
-            LOOP
-                PERFORM traps.make('operate', ARRAY[found.lower, found.upper]);
-            END LOOP;
-            FOR found IN
-                SELECT kind.name AS operator, lower.name AS lower, upper.name AS upper
-                FROM unnest(string_to_array('= <> < <= > >= || + - * / % ~ ~~ & | << >> @> <@ && -> ->> #> #>> ^', ' ')) AS kind (name)
-                CROSS JOIN traps.types AS lower
-                CROSS JOIN traps.types AS upper
-                WHERE (lower.is_new OR upper.is_new)
-                    AND NOT EXISTS (
-                        SELECT FROM pg_operator
-                        WHERE oprname = kind.name AND oprleft = lower.type AND oprright = upper.type)
-                    AND CASE
-                        WHEN kind.name IN ('=', '<>', '<', '<=', '>', '>=', '||') THEN true
-                        WHEN kind.name IN ('+', '-', '*', '/', '%', '^', '&', '|', '<<', '>>')
-                        THEN lower.name ~ 'int|big|num|date|time|oid|json' AND upper.name ~ 'int|big|num|date|time|oid|json|text'
-                        WHEN kind.name IN ('~', '~~') THEN lower.name ~ 'text|char|name' AND upper.name ~ 'text|char|name'
-                        WHEN kind.name IN ('@>', '<@', '&&') THEN lower.name ~ '\\[|json' AND upper.name ~ '\\[|json'
-                        ELSE lower.name = 'jsonb' END
-            LOOP
-                EXECUTE format(
-                    'CREATE OPERATOR traps.%s (FUNCTION = traps.operate, LEFTARG = %s, RIGHTARG = %s)',
-                    found.operator, found.lower, found.upper);
-            END LOOP;
-        END
-        $$
-        """
+    private static let operators =
+        CatalogRows.functions(
+            like: "traps.pattern",
+            """
+            SELECT 'operate', ARRAY[lower.type, upper.type]::oid[]
+            FROM traps.types AS lower CROSS JOIN traps.types AS upper WHERE lower.is_new OR upper.is_new
+            """)
+        + CatalogRows.operators(
+            calling: "operate", in: "traps",
+            """
+            SELECT kind.name, lower.type, upper.type
+            FROM unnest(string_to_array('= <> < <= > >= || + - * / % ~ ~~ & | << >> @> <@ && -> ->> #> #>> ^', ' ')) AS kind (name)
+            CROSS JOIN traps.types AS lower
+            CROSS JOIN traps.types AS upper
+            WHERE (lower.is_new OR upper.is_new)
+                AND NOT EXISTS (
+                    SELECT FROM pg_operator
+                    WHERE oprname = kind.name AND oprleft = lower.type AND oprright = upper.type)
+                AND CASE
+                    WHEN kind.name IN ('=', '<>', '<', '<=', '>', '>=', '||') THEN true
+                    WHEN kind.name IN ('+', '-', '*', '/', '%', '^', '&', '|', '<<', '>>')
+                    THEN lower.name ~ 'int|big|num|date|time|oid|json' AND upper.name ~ 'int|big|num|date|time|oid|json|text'
+                    WHEN kind.name IN ('~', '~~') THEN lower.name ~ 'text|char|name' AND upper.name ~ 'text|char|name'
+                    WHEN kind.name IN ('@>', '<@', '&&') THEN lower.name ~ '\\[|json' AND upper.name ~ '\\[|json'
+                    ELSE lower.name = 'jsonb' END
+            """)
 
     /// A variadic argument gets one, two or three values.
-    private static let polymorphicFunctions = """
-        DO $$
-        DECLARE
-            found record;
-        BEGIN
-            FOR found IN
-                SELECT DISTINCT proname, ARRAY(
-                    SELECT CASE
-                        WHEN type.typname IN ('anyarray', 'anycompatiblearray') THEN element.name || '[]'
-                        WHEN type.typname LIKE 'any%' THEN element.name
-                        ELSE format_type(type.oid, NULL) END
-                    FROM unnest(proargtypes::oid[] || array_fill(provariadic, ARRAY[more])) WITH ORDINALITY AS given (type, number)
-                    JOIN pg_type AS type ON type.oid = given.type ORDER BY given.number) AS arguments
-                FROM pg_proc
-                CROSS JOIN traps.types AS element
-                CROSS JOIN generate_series(0, 2) AS more
-                WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind IN ('f', 'a', 'w')
-                    AND element.is_new AND element.name NOT LIKE '%[]' AND element.name NOT LIKE '%vector'
-                    AND (more = 0 OR provariadic = '"any"'::regtype)
-                    AND EXISTS (
-                        SELECT FROM pg_type WHERE pg_type.oid = ANY (proargtypes) AND typname LIKE 'any%' AND typname NOT LIKE '%range%')
-                    AND NOT EXISTS (
-                        SELECT FROM pg_type
-                        WHERE pg_type.oid = ANY (proargtypes) AND typtype = 'p' AND (typname NOT LIKE 'any%' OR typname LIKE '%range%'))
-                    AND NOT EXISTS (SELECT FROM pg_operator WHERE oprcode = pg_proc.oid)
-            LOOP
-                PERFORM traps.make(found.proname, found.arguments);
-            END LOOP;
-        END
-        $$
+    private static let polymorphicFunctions = CatalogRows.functions(
+        like: "traps.pattern",
         """
+        SELECT DISTINCT proname, ARRAY(
+            SELECT CASE
+                WHEN type.typname IN ('anyarray', 'anycompatiblearray')
+                THEN (SELECT typarray FROM pg_type WHERE pg_type.oid = element.type)
+                WHEN type.typname LIKE 'any%' THEN element.type
+                ELSE type.oid END
+            FROM unnest(proargtypes::oid[] || array_fill(provariadic, ARRAY[more])) WITH ORDINALITY AS given (type, number)
+            CROSS JOIN LATERAL (SELECT oid, typname FROM pg_type WHERE oid = given.type LIMIT 1) AS type ORDER BY given.number)
+        FROM pg_proc
+        CROSS JOIN traps.types AS element
+        CROSS JOIN generate_series(0, 2) AS more
+        WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind IN ('f', 'a', 'w')
+            AND element.is_new AND element.name NOT LIKE '%[]' AND element.name NOT LIKE '%vector'
+            AND (more = 0 OR provariadic = '"any"'::regtype)
+            AND EXISTS (
+                SELECT FROM pg_type WHERE pg_type.oid = ANY (proargtypes) AND typname LIKE 'any%' AND typname NOT LIKE '%range%')
+            AND NOT EXISTS (
+                SELECT FROM pg_type
+                WHERE pg_type.oid = ANY (proargtypes) AND typtype = 'p' AND (typname NOT LIKE 'any%' OR typname LIKE '%range%'))
+            AND NOT EXISTS (SELECT FROM pg_operator WHERE oprcode = pg_proc.oid)
+        """)
 
-    private static let coercingFunctions = """
-        DO $$
-        DECLARE
-            found record;
-        BEGIN
-            FOR found IN
-                SELECT DISTINCT proname, CASE WHEN pronargs = 1 THEN ARRAY[first.other::text]
-                    ELSE ARRAY[first.other::text, second.other::text] END AS arguments
-                FROM pg_proc
-                JOIN traps.near AS first ON first.type = proargtypes[0]
-                JOIN traps.near AS second ON second.type = CASE WHEN pronargs = 1 THEN 'text'::regtype ELSE proargtypes[1] END
-                WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind IN ('f', 'a', 'w') AND pronargs IN (1, 2)
-                    AND (pronargs = 1 AND second.other = 'text'::regtype AND first.type <> first.other
-                        OR pronargs = 2 AND (first.type <> first.other OR second.type <> second.other))
-                    AND NOT EXISTS (SELECT FROM pg_operator WHERE oprcode = pg_proc.oid)
-                    AND NOT EXISTS (SELECT FROM pg_cast WHERE castfunc = pg_proc.oid)
-                    AND NOT EXISTS (SELECT FROM pg_amproc WHERE amproc = pg_proc.oid)
-            LOOP
-                PERFORM traps.make(found.proname, found.arguments);
-            END LOOP;
-        END
-        $$
+    /// Those that are not among the polymorphic ones already.
+    private static let coercingFunctions = CatalogRows.functions(
+        like: "traps.pattern",
         """
+        SELECT proname, arguments
+        FROM (
+            SELECT DISTINCT proname, CASE WHEN pronargs = 1 THEN ARRAY[first.other]::oid[]
+                ELSE ARRAY[first.other, second.other]::oid[] END AS arguments
+            FROM pg_proc
+            JOIN traps.near AS first ON first.type = proargtypes[0]
+            JOIN traps.near AS second ON second.type = CASE WHEN pronargs = 1 THEN 'text'::regtype ELSE proargtypes[1] END
+            WHERE pronamespace = 'pg_catalog'::regnamespace AND prokind IN ('f', 'a', 'w') AND pronargs IN (1, 2)
+                AND (pronargs = 1 AND second.other = 'text'::regtype AND first.type <> first.other
+                    OR pronargs = 2 AND (first.type <> first.other OR second.type <> second.other))
+                AND pg_proc.oid NOT IN (
+                    SELECT oprcode FROM pg_operator UNION SELECT castfunc FROM pg_cast UNION SELECT amproc FROM pg_amproc)) AS coercing
+        WHERE NOT EXISTS (
+            SELECT FROM pg_proc AS other
+            WHERE other.proname = coercing.proname AND pronamespace = 'traps'::regnamespace
+                AND proargtypes = array_to_string(arguments, ' ')::oidvector)
+        """)
 }

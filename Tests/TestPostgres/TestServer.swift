@@ -22,17 +22,10 @@ package enum TestServer: Sendable {
     static func start(
         settings: [String: String], database: String, _ template: DatabaseTemplate
     ) async throws -> LocalCluster {
-        let cluster = try await makeCluster(settings: settings)
-        // A copy takes less time than to initialize and to migrate each server.
-        try await ServerCommand.run(
-            "cp", ["-a", SharedServer.shared.preparedData(), "\(cluster.directory)/data"])
-        try await cluster.start()
+        let cluster = try await makeCluster(settings: defaultSettings.merging(settings) { _, chosen in chosen })
         do {
-            let password = try String(contentsOfFile: cluster.passwordFile, encoding: .utf8).split(separator: "\n")[0]
-            let administrator = try await Administration.connect(to: cluster.url(database: "postgres"))
-            try await administrator.execute(
-                "ALTER ROLE \(identifier: cluster.superuser) PASSWORD \(literal: String(password))")
-            try await administrator.execute(creation(of: database, template))
+            try await startPrepared(cluster)
+            try await Administration.execute(creation(of: database, template), on: cluster)
         } catch {
             await cluster.shutDown()
             throw error
@@ -40,10 +33,33 @@ package enum TestServer: Sendable {
         return cluster
     }
 
-    fileprivate static func makeCluster(settings: [String: String]) async throws -> LocalCluster {
-        let settings = defaultSettings.merging(settings) { _, chosen in chosen }
-        return try await LocalCluster(
-            .init(parentOfThrowaway: MemoryFileSystem.path, settings: settings), installation: .locate())
+    /// A throwaway server, which does not run yet. Its data are in memory where there is enough of it.
+    package static func makeCluster(
+        settings: [String: String] = defaultSettings, installation: PostgresInstallation? = nil
+    ) async throws -> LocalCluster {
+        let configuration = LocalCluster.Configuration(parentOfThrowaway: MemoryFileSystem.path, settings: settings)
+        guard let installation else { return try await LocalCluster(configuration, installation: .locate()) }
+        return try await LocalCluster(configuration, installation: installation)
+    }
+
+    /// Starts a server for the first time, with a copy of data: that takes less time than to initialize and to migrate each server. It has
+    /// the database that ``createMigratedDatabase(_:on:)`` copies.
+    package static func startPrepared(_ cluster: LocalCluster) async throws {
+        try await copyPreparedData(to: cluster)
+        try await cluster.start()
+        let password = try String(contentsOfFile: cluster.passwordFile, encoding: .utf8).split(separator: "\n")[0]
+        try await Administration.execute(
+            "ALTER ROLE \(identifier: cluster.superuser) PASSWORD \(literal: String(password))", on: cluster)
+    }
+
+    /// Gives a server that has no data yet a copy of those of another one, and so that one's password, too.
+    package static func copyPreparedData(to cluster: LocalCluster) async throws {
+        try await ServerCommand.run("cp", ["-a", SharedServer.shared.preparedData(), "\(cluster.directory)/data"])
+    }
+
+    /// Creates a database with Brocot's schema, on a server that ``startPrepared(_:)`` started.
+    package static func createMigratedDatabase(_ name: String, on cluster: LocalCluster) async throws {
+        try await Administration.execute(creation(of: name, .migrated), on: cluster)
     }
 
     /// For so small a database, the strategy that copies files takes half as long as the other one.
@@ -54,7 +70,7 @@ package enum TestServer: Sendable {
 
 /// The databases that those of tests are copies of.
 enum DatabaseTemplate: String, Sendable {
-    case empty = "template0"
+    case empty = "empty_template"
     /// It has Brocot's schema.
     case migrated = "migrated_template"
     /// It has Brocot's schema and the one of ``HostileSchema``. Only the shared server has it.
@@ -105,12 +121,13 @@ actor SharedServer {
     }
 
     private func make(_ template: DatabaseTemplate, _ complete: (Connection) async throws -> Void) async throws {
-        let name = template.rawValue
+        let (name, cluster) = (template.rawValue, try await cluster())
         try await execute(TestServer.creation(of: name, .migrated))
-        let connection = try await Administration.connect(to: cluster().url(database: name))
+        let connection = try await Administration.connect(to: cluster.url(database: name))
         try await complete(connection)
         // The server refuses to copy a database while somebody is connected to it.
         await connection.close()
+        try await Administration.fillRelationCache(name, on: cluster)
     }
 
     /// Drops a database soon. The server drops one only when each of its sessions has noticed, and a session that a test stopped, or whose client
@@ -151,14 +168,17 @@ actor SharedServer {
     }
 
     private static func start() async throws -> LocalCluster {
-        let cluster = try await TestServer.makeCluster(settings: [:])
+        let cluster = try await TestServer.makeCluster()
         try await cluster.start()
-        let database = DatabaseTemplate.migrated.rawValue
-        try await Administration.execute(TestServer.creation(of: database, .empty), on: cluster)
-        try await Administration.migrate(database, on: cluster)
+        let (empty, migrated) = (DatabaseTemplate.empty.rawValue, DatabaseTemplate.migrated.rawValue)
+        try await Administration.execute("CREATE DATABASE \(identifier: empty) TEMPLATE template0", on: cluster)
+        try await Administration.execute(TestServer.creation(of: migrated, .empty), on: cluster)
+        try await Administration.migrate(migrated, on: cluster)
         await cluster.stop()
         try await ServerCommand.run("cp", ["-a", "\(cluster.directory)/data", preparedData(of: cluster)])
         try await cluster.start()
+        // A server deletes the files of its relation caches when it starts.
+        for template in [empty, migrated] { try await Administration.fillRelationCache(template, on: cluster) }
         return cluster
     }
 }

@@ -23,10 +23,17 @@ package struct WorkerRound: Sendable {
         case end(Turn)
     }
 
-    private enum State {
-        case betweenTurns
-        case polling
-        case gathering
+    /// The event that the latest action asked for. Another one stops the program.
+    enum AwaitedEvent {
+        /// None: no turn has begun, or the latest one is over.
+        case none
+        case poll
+        case lastID
+        case batch(Batch)
+    }
+
+    /// What a batch is for.
+    enum Batch {
         case retrying(PostponedTurns.Retry)
         case servingCrowdedOut(ListIdentifier)
         case searching(RoundSearch.Target)
@@ -42,7 +49,7 @@ package struct WorkerRound: Sendable {
     private var fullLimits: BatchLimits
     /// The part of a whole batch that the batches of this turn take.
     private var share = BatchShare()
-    private var state = State.betweenTurns
+    private(set) var awaited = AwaitedEvent.none
     private var search: RoundSearch
     private var postponedTurns: PostponedTurns
     /// Whether this turn continues the round. Every other turn tries postponed lists first, so that no list waits for long.
@@ -104,23 +111,26 @@ package struct WorkerRound: Sendable {
         isRoundTurn.toggle()
         (hasEndedRound, hasMetAnotherWorker) = (false, false)
         if !isRoundTurn, let (retry, task) = postponedTurns.next(limits, at: now) {
-            state = .retrying(retry)
+            awaited = .batch(.retrying(retry))
             return .decide(task)
         }
         let mayPoll = waking.beginTurn()
         guard isPollDue, mayPoll else { return serveCrowdedOut() }
-        state = .polling
+        awaited = .poll
         return .poll
     }
 
     /// The worker has polled the queue.
     mutating func notePoll() -> Action {
-        guard case .polling = state else { preconditionFailure("A poll was reported that no turn asked for.") }
+        guard case .poll = awaited else { preconditionFailure("A poll was reported that no turn asked for.") }
         return serveCrowdedOut()
     }
 
     /// A batch was decided, with the results of the report.
     mutating func note(_ report: BatchReport, at now: ContinuousClock.Instant) -> Action {
+        guard case .batch(let batch) = awaited else {
+            preconditionFailure("A batch was reported that no turn asked for.")
+        }
         var report = report
         report.undecided.crowdedOut = crowdedOut.undecided(report.undecided.crowdedOut)
         if report.hasDecisions {
@@ -128,7 +138,7 @@ package struct WorkerRound: Sendable {
             roundsInVain /= 2
         }
         postponedTurns.noteFailures(of: report, retried, at: now)
-        switch state {
+        switch batch {
         case .retrying(let retry):
             if !report.hasLostProgress {
                 postponedTurns.noteRetry(report, retry, at: now)
@@ -146,14 +156,12 @@ package struct WorkerRound: Sendable {
             return noteOthers(report)
         case .searching(.next(let target)):
             return noteSearch(report, target, at: now)
-        case .betweenTurns, .polling, .gathering:
-            preconditionFailure("A batch was reported that no turn asked for.")
         }
     }
 
     /// The last id that was handed out was read.
     mutating func note(lastID: Int64, at now: ContinuousClock.Instant) -> Action {
-        guard case .gathering = state else { preconditionFailure("An id was reported that no turn asked for.") }
+        guard case .lastID = awaited else { preconditionFailure("An id was reported that no turn asked for.") }
         if let pause = gathering?.note(lastID: lastID, at: now) { return end(.gathering(pause)) }
         gathering = nil
         return advance()
@@ -168,7 +176,7 @@ package struct WorkerRound: Sendable {
     }
 
     /// The postponed lists that the latest batch was for; nil if it was another batch.
-    private var retried: PostponedTurns.Retry? { if case .retrying(let retry) = state { retry } else { nil } }
+    private var retried: PostponedTurns.Retry? { if case .batch(.retrying(let retry)) = awaited { retry } else { nil } }
 
     // MARK: Crowded-out lists
 
@@ -185,7 +193,7 @@ package struct WorkerRound: Sendable {
     /// Decides requests of the next crowded-out list alone: together with other lists, it might be crowded out again.
     private mutating func serveCrowdedOut() -> Action {
         guard let list = crowdedOut.next() else { return advance() }
-        state = .servingCrowdedOut(list)
+        awaited = .batch(.servingCrowdedOut(list))
         return .decide(BatchTask(scope: .lists([list]), postponed: [], limits: limits))
     }
 
@@ -193,11 +201,11 @@ package struct WorkerRound: Sendable {
 
     private mutating func advance() -> Action {
         if gathering != nil {
-            state = .gathering
+            awaited = .lastID
             return .readLastID
         }
         let (target, task) = search.nextBatch(limits, leavingOut: postponed)
-        state = .searching(target)
+        awaited = .batch(.searching(target))
         return .decide(task)
     }
 
@@ -252,7 +260,7 @@ package struct WorkerRound: Sendable {
     }
 
     private mutating func end(_ result: TurnResult) -> Action {
-        state = .betweenTurns
+        awaited = .none
         return .end(
             Turn(
                 result: result, hasEndedRound: hasEndedRound, hasMetAnotherWorker: hasMetAnotherWorker,

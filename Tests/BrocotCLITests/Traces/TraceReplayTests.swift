@@ -5,15 +5,15 @@ import Subprocess
 import TestPostgres
 import Testing
 
-/// `friendsforever_flat` by default; with BROCOT_ALL_TRACES all recordings in their folder. Skipped where there are none.
+/// `friendsforever_flat` by positions by default; with BROCOT_ALL_TRACES all recordings in their folder, in every manner and place.
+/// Skipped where there are none.
 @Suite(
     "Recorded human editing, replayed through the queue", .database, .serialized,
     .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"), .timeLimit(.minutes(30)))
 struct TraceReplayTests {
     private static let replaysAll = ProcessInfo.processInfo.environment["BROCOT_ALL_TRACES"] != nil
     private static let names = replaysAll ? Trace.names : ["friendsforever_flat"]
-    // Characters that are typed one by one are not blocks.
-    private static let manners = replaysAll ? TraceRequests.Manner.allCases : [.anchors, .positions]
+    private static let manners = replaysAll ? TraceRequests.Manner.allCases : [.positions]
 
     /// The recordings' lists in `brocot.items` in each manner, and by anchors in tables of the user's.
     @Test("A recording ends with the recorded text in the built-in table", arguments: names, manners)
@@ -21,7 +21,10 @@ struct TraceReplayTests {
         try await replay(name, manner, in: .builtIn)
     }
 
-    @Test("A recording ends with the recorded text in attached tables", arguments: names, [Place.columns, .joinTable])
+    @Test(
+        "A recording ends with the recorded text in attached tables",
+        .enabled(if: replaysAll, "make test-traces replays it"),
+        arguments: names, [Place.columns, .joinTable])
     func replayInAttachedTable(_ name: String, _ place: Place) async throws {
         try await replay(name, .anchors, in: place)
     }

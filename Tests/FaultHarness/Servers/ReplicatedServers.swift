@@ -2,7 +2,6 @@ import Foundation
 import LibPQ
 import LocalPostgres
 import Logging
-import Migrations
 import TestPostgres
 
 /// A primary and its synchronous standby, which change places when the primary is lost.
@@ -40,17 +39,13 @@ package actor ReplicatedServers {
     }
 
     package init() async throws {
-        let installation = try await PostgresInstallation.locate()
-        let configuration = LocalCluster.Configuration(settings: Self.settings)
         clusters = [
-            try await LocalCluster(configuration, installation: installation),
-            try await LocalCluster(configuration, installation: installation),
+            try await TestServer.makeCluster(settings: Self.settings),
+            try await TestServer.makeCluster(settings: Self.settings),
         ]
-        try await clusters[0].start()
-        let administrator = try await Self.connect(to: clusters[0], database: "postgres")
-        try await administrator.execute("CREATE DATABASE \(identifier: Self.database) TEMPLATE template0")
+        try await TestServer.startPrepared(clusters[0])
+        try await TestServer.createMigratedDatabase(Self.database, on: clusters[0])
         let owner = try await Self.connect(to: clusters[0], database: Self.database)
-        _ = try await Migrator(connection: owner).up()
         // The copy has the passwords of the first.
         firstURL = try ConnectionParameters(url: await clusters[0].loopbackURL(database: Self.database))
         let ownerURL = await clusters[0].url(database: Self.database)
@@ -61,7 +56,6 @@ package actor ReplicatedServers {
         }
         try await RowWriter.grantTable(to: .requester, by: owner)
         await owner.close()
-        await administrator.close()
         if SmallFilesystem.isPossible {
             await clusters[0].stop()
             disks[0] = try await ServerDisks(of: clusters[0])
