@@ -51,7 +51,7 @@ import Testing
             self.next(
                 after: .undecided(report()), drains: true, readsWholeQueue: readsWholeQueue, roundsInVain: rounds)
         }
-        #expect(next(AfterTurn.mostRoundsInVain - 1) == .waitAtMost(AfterTurn.longestPause))
+        #expect(next(AfterTurn.mostRoundsInVain - 1) == .waitAtMost(.milliseconds(128)))
         #expect(next(AfterTurn.mostRoundsInVain) == .end(.onlyWaitingWork, endsOthers: false))
         #expect(next(AfterTurn.mostRoundsInVain, readsWholeQueue: false) == .readWholeQueue)
     }

@@ -77,7 +77,7 @@ import Testing
         var schedule = SleepSchedule(reliesOnNotifications: false)
         #expect(schedule.next(.all, at: start) == .setFlag)
         var (now, wakeUps): (ContinuousClock.Instant, [Duration]) = (start, [])
-        for _ in 0..<20 {
+        for _ in 0..<40 {
             switch schedule.next(.some, at: now) {
             case .wait(let duration): now += duration
             case .wakeWorker: wakeUps.append(now - start)
