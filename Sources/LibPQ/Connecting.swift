@@ -26,8 +26,10 @@ struct Connecting {
             }
         }
         guard failures.count > 1 else { throw failures[0] }
-        // The error of a standby that answered is more useful than that of a host that did not answer.
-        let mostUseful = failures.first { $0.connectionFailure == .standby } ?? failures[failures.count - 1]
+        // The error of a host that answered is more useful than that of a host that did not answer.
+        let mostUseful =
+            failures.first { $0.connectionFailure == .standby } ?? failures.first { $0.connectionFailure == .other }
+            ?? failures[failures.count - 1]
         // If another host failed for a reason that may pass, that host may be the primary: waiting may help then.
         let passing = failures.lazy.compactMap(\.connectionFailure).first(where: \.mayPass)
         throw mostUseful.with { fields in

@@ -215,6 +215,17 @@ struct ConnectionFailureTests {
     }
 
     @Test(.database(migrated: false))
+    func `A wrong certificate file has its hint, also if a further host is not reachable`() async throws {
+        var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+        (parameters["sslmode"], parameters["sslrootcert"]) = ("verify-full", "/nonexistent/root.crt")
+        parameters["host"] = "127.0.0.1,127.0.0.1"
+        parameters["port"] = "\(try #require(parameters["port"])),1"
+        let error = try await failure(parameters)
+        #expect(error.message.contains("root certificate file") && error.message.contains("port 1 failed"))
+        #expect(error.hint?.contains("sslrootcert") == true)
+    }
+
+    @Test(.database(migrated: false))
     func `A read-only server is reported as a standby if a writable server is required`() async throws {
         let connection = try await connect()
         let name = TestDatabase.current.name
