@@ -82,6 +82,23 @@ import Testing
         #expect(try await examination().first { $0.check == "request ids" }?.level == .ok)
     }
 
+    @Test(
+        "brocot doctor fails if triggers of constraints are disabled, so that equal ranks are accepted, and says what to run",
+        .database)
+    func disabledTriggers() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: "ALTER TABLE brocot.items DISABLE TRIGGER ALL")
+        let result = try #require(try await examination().first { $0.check == "triggers" })
+        #expect(result.failureKind == .schemaChanged && result.message.hasSuffix("equal ranks, in brocot.items"))
+        let command = try #require(result.advice?.firstMatch(of: /ALTER TABLE [^;]*;/))
+        try await connection.execute(script: String(command.output))
+        #expect(try await examination().first { $0.check == "triggers" }?.level == .ok)
+        await #expect(throws: PostgresError.self) {
+            try await connection.execute(
+                "INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1), ('l', 'b', 1, 1, 1)")
+        }
+    }
+
     /// An ordered table of the user's, whose `rank` is a plain column.
     private static func cards(board: String = "bigint", keys: String) -> String {
         """
