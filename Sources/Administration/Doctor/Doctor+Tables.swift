@@ -74,7 +74,7 @@ extension Doctor {
             } ?? [])
     }
 
-    /// Checks the objects that attach creates for each order, and rows of the registry that don't fit their table.
+    /// Checks the objects that attach creates for each order, and rows of the registry that don't fit their table or are missing.
     func orders(_ connection: Connection) async -> CheckResult {
         await attempt("orders", connection) { connection throws(PostgresError) in
             var faults: [OrderFault] = []
@@ -83,6 +83,9 @@ extension Doctor {
                     definition.names, listColumns: definition.listColumns, on: connection)
                 guard let table, table.isTable else { continue }
                 faults += OrderFault.all(of: definition, on: table)
+            }
+            faults += try RegistryFault.ofTriggers(on: connection).map { fault in
+                OrderFault(message: fault.message, advice: fault.advice)
             }
             guard !faults.isEmpty else {
                 return .ok(

@@ -14,7 +14,7 @@ package struct RegistryFault: Hashable, Sendable {
 
     /// All rows that are missing, by table. The transaction must search only `pg_catalog`.
     static func all(on connection: isolated Connection) throws(PostgresError) -> [RegistryFault] {
-        try ofBuiltInTable(on: connection)
+        try ofBuiltInTable(on: connection) + ofTriggers(on: connection)
     }
 
     /// The row of `brocot.items`, which a migration makes.
@@ -37,6 +37,53 @@ package struct RegistryFault: Hashable, Sendable {
         INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows, place_function) \
         VALUES ('items', 'brocot', 'items', '{list}', 'item', true, 'brocot.place_single')
         """
+
+    /// The rows of tables that have triggers of an order that is not registered. A renamed table has the triggers of a registered order, and so
+    /// has other faults.
+    static func ofTriggers(on connection: isolated Connection) throws(PostgresError) -> [RegistryFault] {
+        let registered = try RegisteredOrder.attached(on: connection).map(\.definition.names)
+        let functions = Set(registered.flatMap(\.functions))
+        var triggers: [OrderNames: [String]] = [:]
+        for row in try connection.query(triggersOfOrders) {
+            let table = OrderNames(schema: try row.decode(0), table: try row.decode(1))
+            let (trigger, function): (String, String) = (try row.decode(2), try row.decode(3))
+            // After a rename and an interrupted attach, a registered order may still have a trigger that calls another function.
+            let isOfOrder = registered.contains { names in
+                (names.schema, names.table) == (table.schema, table.table)
+                    && (names.triggers + names.formerTriggers).contains(trigger)
+            }
+            if !functions.contains(function), !isOfOrder { triggers[table, default: []].append(trigger) }
+        }
+        return triggers.map { RegistryFault(triggers: $0.value, of: $0.key) }.sorted { $0.name < $1.name }
+    }
+
+    /// The schemas and names of tables that have triggers of an order, the triggers, and their functions. The triggers of partitions belong to
+    /// those of their table.
+    private static let triggersOfOrders: SQL = """
+        SELECT namespace.nspname::text, relation.relname::text, trigger.tgname::text, function.proname::text
+        FROM pg_trigger AS trigger
+        JOIN pg_proc AS function ON function.oid = trigger.tgfoid
+        JOIN pg_namespace AS functions ON functions.oid = function.pronamespace
+        JOIN pg_class AS relation ON relation.oid = trigger.tgrelid
+        JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+        WHERE functions.nspname = 'brocot' AND starts_with(trigger.tgname::text, 'zzz_brocot_') AND NOT trigger.tgisinternal
+            AND trigger.tgparentid = 0
+        ORDER BY trigger.tgname
+        """
+
+    private init(triggers: [String], of table: OrderNames) {
+        let quoted = "\(quoteIdentifier(table.schema)).\(quoteIdentifier(table.table))"
+        let drops = triggers.map { "DROP TRIGGER \(quoteIdentifier($0)) ON \(quoted);" }
+        self.init(
+            name: table.orderedTable,
+            message: """
+                \(table.orderedTable) has Brocot's triggers, but their order is not registered, so rows lose their places and get none
+                """,
+            advice: """
+                Run the same brocot attach again, with the options that it had: the rows keep their order. Or drop the triggers: \
+                \(drops.joined(separator: " "))
+                """)
+    }
 
     private init(name: String, message: String, advice: String) {
         self.name = name
