@@ -18,8 +18,9 @@ struct CheckCommand: AsyncParsableCommand {
               brocot check --table public.tasks --repair --place-rows
 
             Without a list, it searches attached tables for missing columns, constraints, indexes and triggers, and for wrong \
-            ranks. --repair prints the faults and repairs them. That fires the tables' triggers with the rights of the role that \
-            runs it, so run it as the tables' owner. The order of all other rows stays.
+            ranks. It also names rows that are missing in the registry, brocot.ordered_tables. --repair prints the faults and \
+            repairs what it can. That fires the tables' triggers with the rights of the role that runs it, so run it as the \
+            tables' owner. The order of all other rows stays.
 
             A row without a place is not a fault: the row was removed from the order, the daemon has not placed it yet, or it \
             was written without triggers. --place-rows asks the daemon to place all such rows, the removed ones too.
@@ -92,15 +93,17 @@ struct CheckCommand: AsyncParsableCommand {
         try await database.requireTrusted(table.map(UsedTables.order) ?? .attached)
         let tables = TableRepair(connection: database, logger: logger)
         let definitions = try await tables.definitions(named: table)
-        if let table, definitions.isEmpty { throw Self.notAttached(table) }
+        let unregistered = try await tables.registryFaults(of: table)
+        if let table, definitions.isEmpty, unregistered.isEmpty { throw Self.notAttached(table) }
         var (report, outcomes): (TablesReport, [Outcome]) = (TablesReport(), [])
+        for fault in unregistered { tell(TablesReport.Table(fault), &report) }
         for definition in definitions {
             // Another command may detach the table before this one gets the lock.
             guard let outcome = try await check(definition, tables, reporting: &report) else { continue }
             outcomes.append(outcome)
         }
         if json { Stream.output.printUnchanged(try encoded(report)) }
-        try refuseFaults(outcomes)
+        try refuseFaults(outcomes, unregistered: !unregistered.isEmpty)
     }
 
     /// The faults before a repair, and why some of them are left after it.
@@ -114,13 +117,14 @@ struct CheckCommand: AsyncParsableCommand {
     ) async throws -> Outcome? {
         let findings = try await tables.findings(of: definition)
         guard repair, !findings.isEmpty || placeRows else {
-            tell(findings, of: definition, &report)
+            tell(TablesReport.Table(definition, findings, placingRows: false), &report)
             return (findings, nil)
         }
         let name = definition.names.orderedTable
         guard
             let outcome = try await tables.repairExclusively(
-                name, placingRows: placeRows, finding: { tell($1, of: $0, &report) })
+                name, placingRows: placeRows,
+                finding: { tell(TablesReport.Table($0, $1, placingRows: placeRows), &report) })
         else { return nil }
         if let failure = outcome.failure {
             report.tables[report.tables.count - 1].fail(failure)
@@ -131,28 +135,32 @@ struct CheckCommand: AsyncParsableCommand {
         return outcome
     }
 
-    private func tell(_ findings: TableFindings, of definition: OrderDefinition, _ report: inout TablesReport) {
-        let table = TablesReport.Table(definition, findings, placingRows: repair && placeRows)
+    private func tell(_ table: TablesReport.Table, _ report: inout TablesReport) {
         report.tables.append(table)
         if !json { Stream.output.printText(table.text) }
     }
 
+    /// - Parameters:
+    ///   - outcomes: What was found in the tables that are registered.
+    ///   - unregistered: Whether the registry lacks a row.
     /// - Throws: ``CommandFailure`` `.needsRepair` if faults are left, or if the role may not read a table; `.lockTimeout` if there is no
     ///   fault, but another session has locked a table.
-    private func refuseFaults(_ outcomes: [Outcome]) throws {
+    private func refuseFaults(_ outcomes: [Outcome], unregistered: Bool) throws {
         let left = outcomes.filter { $0.failure != nil || (repair ? $0.findings.needsPerson : !$0.findings.isEmpty) }
-        guard !left.isEmpty else { return }
-        let areOnlyLocked = left.allSatisfy { outcome in
-            guard let failure = outcome.failure else { return outcome.findings.isLocked }
-            return failure.isLocked && !outcome.findings.needsPerson
-        }
+        guard !left.isEmpty || unregistered else { return }
+        let areOnlyLocked =
+            !unregistered
+            && left.allSatisfy { outcome in
+                guard let failure = outcome.failure else { return outcome.findings.isLocked }
+                return failure.isLocked && !outcome.findings.needsPerson
+            }
         if areOnlyLocked {
             let isRepairing = left.contains { $0.failure != nil }
             throw CommandFailure(
                 .lockTimeout, "Locked tables were not \(isRepairing ? "repaired, or only in part" : "checked").")
         }
         let advice =
-            if left.allSatisfy({ $0.findings.isUnreadable }) {
+            if !unregistered, left.allSatisfy({ $0.findings.isUnreadable }) {
                 "Tables of which this role may not read all rows were not checked."
             } else if repair {
                 "Some faults can't be repaired by this command. Each of them says above what to do."

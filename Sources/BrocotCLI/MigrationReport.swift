@@ -51,12 +51,15 @@ struct VerificationReport: Encodable, CustomStringConvertible {
 
     let missing: [String]
     let changed: [String]
+    /// Tables of which the server's own triggers for constraints are disabled.
+    let disabledTriggers: [String]
     /// Triggers, rules and policies that no migration created.
     let added: [Addition]
 
     init(_ comparison: SchemaComparison) {
         missing = comparison.missing
         changed = comparison.changed
+        disabledTriggers = comparison.disabled
         added = comparison.added.map { Addition(name: $0.name, owner: $0.owner) }
     }
 
@@ -69,12 +72,19 @@ struct VerificationReport: Encodable, CustomStringConvertible {
     }
 
     var description: String {
-        let faults = missing.map { "  missing: \($0)" } + changed.map { "  changed: \($0)" }
-        return """
-            The schema is not the one that the migrations create:
-            \(faults.joined(separator: "\n"))
-            Restore these objects; the SQL that makes them is in the directory migrations of Brocot's source.
-            """
+        let faults =
+            missing.map { "  missing: \($0)" } + changed.map { "  changed: \($0)" }
+            + disabledTriggers.map { "  disabled: triggers of constraints of \($0.printable)" }
+        var lines = ["The schema is not the one that the migrations create:"] + faults
+        if !missing.isEmpty || !changed.isEmpty {
+            lines.append(
+                "Restore these objects; the SQL that makes them is in the directory migrations of Brocot's source.")
+        }
+        if !disabledTriggers.isEmpty {
+            let commands = disabledTriggers.map { "ALTER TABLE \($0) ENABLE TRIGGER ALL;" }.joined(separator: " ")
+            lines.append("As a superuser, enable the triggers: \(commands.printable)")
+        }
+        return lines.joined(separator: "\n")
     }
 }
 

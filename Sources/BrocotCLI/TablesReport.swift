@@ -4,7 +4,7 @@ import Ordering
 /// The report of `brocot check` about attached tables.
 struct TablesReport: Encodable {
     struct Table: Encodable {
-        /// The name of the order, as in `brocot.ordered_tables`.
+        /// The name of the order, as in `brocot.ordered_tables`, or of a table whose order is not registered.
         let table: String
         /// Whether nothing has to be repaired.
         private(set) var isRight: Bool
@@ -21,6 +21,16 @@ struct TablesReport: Encodable {
             damagedRows = findings.damagedRows
             unplacedRows = findings.unplacedRows
             self.findings = findings.lines(placingRows: placingRows)
+        }
+
+        /// A table, or the built-in order, that the registry lacks.
+        init(_ fault: RegistryFault) {
+            table = fault.name
+            isRight = false
+            isRepairable = false
+            damagedRows = 0
+            unplacedRows = 0
+            findings = [fault.text]
         }
 
         /// Adds why the rest of the table was not repaired.

@@ -92,4 +92,14 @@ extension MigrationQueries {
         FROM pg_proc
         WHERE pronamespace = to_regnamespace('brocot') AND prokind IN ('f', 'p')
         """
+
+    /// See ``Migrator/tablesWithDisabledTriggers(on:)``. Triggers that users or migrations created are among ``objects``.
+    static let tablesWithDisabledTriggers: SQL = """
+        SELECT DISTINCT 'brocot.' || quote_ident(relation.relname)
+        FROM pg_trigger AS trigger
+        JOIN pg_class AS relation ON relation.oid = trigger.tgrelid
+        JOIN pg_namespace AS space ON space.oid = relation.relnamespace
+        WHERE space.nspname = 'brocot' AND trigger.tgisinternal AND trigger.tgenabled <> 'O'
+        ORDER BY 1
+        """
 }

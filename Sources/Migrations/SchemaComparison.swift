@@ -6,6 +6,9 @@ package struct SchemaComparison: Sendable, Equatable {
     package let missing: [String]
     /// The objects with a different definition.
     package let changed: [String]
+    /// The tables, such as `brocot.items`, of which the server's own triggers for constraints are disabled, unless the migrations disable them.
+    /// Such a constraint is not enforced.
+    package let disabled: [String]
     /// The triggers, rules and policies that no migration created.
     package let added: [AddedObject]
 
@@ -18,24 +21,35 @@ package struct SchemaComparison: Sendable, Equatable {
         package let owner: String
     }
 
+    /// What is in a schema.
+    struct Contents {
+        /// The objects by their names.
+        let objects: [String: Object]
+        /// See ``SchemaComparison/disabled``.
+        let tablesWithDisabledTriggers: Set<String>
+    }
+
     struct Object {
         let definition: String
         /// For triggers, rules and policies: the role whose code they run.
         let runsCodeOf: String?
     }
 
-    /// The dictionaries map names to objects. An object counts as unchanged if one of the `expected` has its definition.
-    init(expected: [[String: Object]], found: [String: Object]) {
-        let names = Set(expected.flatMap(\.keys))
-        missing = names.filter { found[$0] == nil }.sorted()
+    /// An object counts as unchanged if one of the `expected` has its definition.
+    init(expected: [Contents], found: Contents) {
+        let names = Set(expected.flatMap(\.objects.keys))
+        missing = names.filter { found.objects[$0] == nil }.sorted()
         changed = names.filter { name in
-            found[name].map { object in expected.allSatisfy { $0[name]?.definition != object.definition } } ?? false
+            found.objects[name].map { object in
+                expected.allSatisfy { $0.objects[name]?.definition != object.definition }
+            } ?? false
         }.sorted()
-        added = found.filter { !names.contains($0.key) }
+        disabled = found.tablesWithDisabledTriggers.subtracting(expected.flatMap(\.tablesWithDisabledTriggers)).sorted()
+        added = found.objects.filter { !names.contains($0.key) }
             .compactMap { name, object in object.runsCodeOf.map { AddedObject(name: name, owner: $0) } }
             .sorted { $0.name < $1.name }
     }
 
     /// Whether no object of the migrations is missing or changed. Added objects don't count.
-    package var isEmpty: Bool { missing.isEmpty && changed.isEmpty }
+    package var isEmpty: Bool { missing.isEmpty && changed.isEmpty && disabled.isEmpty }
 }

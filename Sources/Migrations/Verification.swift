@@ -1,4 +1,4 @@
-internal import LibPQ
+package import LibPQ
 
 extension Migrator {
     /// Compares the objects in the database with those that the migrations create.
@@ -35,24 +35,35 @@ extension Migrator {
 
     private func compare(on connection: isolated Connection) throws -> SchemaComparison {
         try connection.execute(script: MigrationQueries.settings(lockTimeout: lockTimeout))
-        let found = try Self.objects(on: connection)
+        let found = try Self.contents(on: connection)
         try connection.execute(script: MigrationQueries.moveSchemaAside)
         try connection.execute(script: MigrationQueries.createSchema)
         try connection.execute(script: MigrationQueries.createHistory)
         for migration in set.migrations { try migration.run(on: connection) }
-        let made = try Self.objects(on: connection)
+        let made = try Self.contents(on: connection)
         try connection.execute(script: MigrationQueries.restoreRoutines)
-        return SchemaComparison(expected: [made, try Self.objects(on: connection)], found: found)
+        return SchemaComparison(expected: [made, try Self.contents(on: connection)], found: found)
     }
 
-    private static func objects(
+    private static func contents(
         on connection: isolated Connection
-    ) throws(PostgresError) -> [String: SchemaComparison.Object] {
+    ) throws(PostgresError) -> SchemaComparison.Contents {
         var objects: [String: SchemaComparison.Object] = [:]
         for row in try connection.query(MigrationQueries.objects) {
             objects[try row.decode("name")] = .init(
                 definition: try row.decode("definition"), runsCodeOf: try row.decode("owner"))
         }
-        return objects
+        return SchemaComparison.Contents(
+            objects: objects, tablesWithDisabledTriggers: Set(try tablesWithDisabledTriggers(on: connection)))
+    }
+
+    /// The tables of schema `brocot`, such as `brocot.items`, of which the server's own triggers for constraints are disabled.
+    /// `pg_restore --disable-triggers` leaves them so if it stops half-way. The `search_path` must find the names of `pg_catalog` first.
+    package static func tablesWithDisabledTriggers(
+        on connection: isolated Connection
+    ) throws(PostgresError) -> [String] {
+        try connection.query(MigrationQueries.tablesWithDisabledTriggers).map { row throws(PostgresError) in
+            try row.decode(0)
+        }
     }
 }

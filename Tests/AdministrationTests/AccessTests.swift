@@ -191,6 +191,48 @@ import Testing
         }
     }
 
+    @Test(
+        "Each role may use the schemas of key types, and those that a condition of visibility names, and no other schema",
+        arguments: RoleKind.allCases)
+    func namedSchemas(kind: RoleKind) async throws {
+        let owner = try await TestDatabase.current.connect()
+        let (named, others) = (
+            ["types", "domains", "functions", "operators \"'."], ["quoted", "columns", "note", "x"]
+        )
+        for schema in named + others { try await owner.execute("CREATE SCHEMA \(identifier: schema)") }
+        try await owner.execute(
+            script: """
+                CREATE TYPE types.mood AS ENUM ('sad', 'ok'); CREATE DOMAIN domains.key AS bigint;
+                CREATE TABLE tasks (
+                    id domains.key, mood types.mood, note text, "columns.x" text, rank numeric, rank_num bigint, rank_den bigint);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows, visible)
+                VALUES ('public.tasks', 'public', 'tasks', '{mood}', 'id', false,
+                    $$(functions.live(note) AND (note OPERATOR("operators ""'.".===) 'quoted.x ''quoted.y'::text)
+                        AND ("columns.x" <> '1'::text) AND (x.y > 1.5) AND (note <> E'\\\\quoted.x'::text))$$);
+                DROP SCHEMA x;
+                """)
+        try await LoginRole.with(kind) { role, connection in
+            func usable() async throws -> [String] {
+                try await owner.query(
+                    """
+                    SELECT nspname FROM pg_namespace
+                    WHERE nspname = ANY (\(named + others)) AND has_schema_privilege(\(role.name)::name, oid, 'USAGE')
+                    """
+                ).map { try $0.decode(0, as: String.self) }
+            }
+            #expect(try await Set(usable()) == Set(named))
+            try await owner.execute(
+                script: """
+                    ALTER TYPE types.mood SET SCHEMA note;
+                    REVOKE USAGE ON SCHEMA functions FROM \(quoteIdentifier(role.name))
+                    """)
+            let missing = try await connection.run { connection throws in
+                try AccessGrants.missing(kind, for: nil, on: connection)
+            }
+            #expect(missing == [#"USAGE on "functions""#, #"USAGE on "note""#])
+        }
+    }
+
     @Test("Each role gets all rights that it needs, and each missing right is reported", arguments: RoleKind.allCases)
     func missing(kind: RoleKind) async throws {
         let owner = try await TestDatabase.current.connect()

@@ -216,6 +216,43 @@ import Testing
                 """)
     }
 
+    @Test("brocot check names rows that the registry lacks, and says how to restore them")
+    func registryWithoutRows() async throws {
+        struct Report: Decodable {
+            struct Table: Decodable {
+                let table: String
+                let is_right, is_repairable: Bool
+            }
+            let tables: [Table]
+        }
+        try await execute("CREATE TABLE tasks (id int PRIMARY KEY); CREATE TABLE songs (id int PRIMARY KEY)")
+        for table in ["tasks", "songs"] {
+            #expect(try await BrocotProcess.run("attach", "public.\(table)", "--item", "id").exitCode == 0)
+        }
+        try await execute("DELETE FROM brocot.ordered_tables WHERE name <> 'public.songs'")
+        let check = try await BrocotProcess.run("check", "--json")
+        #expect(
+            check.exitCode == 7 && check.errors.contains("can't be repaired by brocot check --repair"),
+            "\(check.errors)")
+        let tables = try JSONDecoder().decode(Report.self, from: Data(check.output.utf8)).tables
+        #expect(tables.map(\.table) == ["items", "public.tasks", "public.songs"])
+        #expect(tables.map(\.is_right) == [false, false, true] && tables.allSatisfy { !$0.is_repairable })
+        let repair = try await BrocotProcess.run("check", "--repair")
+        #expect(repair.exitCode == 7)
+        #expect(
+            repair.output.hasPrefix("items: brocot.ordered_tables has no row of the built-in table"), "\(repair.output)"
+        )
+        #expect(repair.output.contains("As the owner of schema brocot: INSERT INTO brocot.ordered_tables"))
+        let table = try await BrocotProcess.run("check", "--table", "public.tasks")
+        #expect(table.exitCode == 7)
+        #expect(
+            table.output.hasPrefix(
+                "public.tasks: public.tasks has Brocot's triggers, but their order is not registered"),
+            "\(table.output)")
+        #expect(try await BrocotProcess.run("attach", "public.tasks", "--item", "id").exitCode == 0)
+        #expect(try await BrocotProcess.run("check", "--table", "public.tasks").exitCode == 0)
+    }
+
     @Test("A table that a role may not read or repair keeps brocot check from no other table")
     func forbiddenTable() async throws {
         struct Report: Decodable {

@@ -22,7 +22,7 @@ import Testing
                 "table locks", "schema",
                 "privileges", "grants", "tables", "orders", "keys", "foreign key", "duplicates", "ranks", "request ids",
                 "policies",
-                "superuser", "added code",
+                "superuser", "added code", "triggers",
                 "autovacuum", "log pruning", "held lists", "pauses", "daemons", "queue", "dead rows",
             ])
     }

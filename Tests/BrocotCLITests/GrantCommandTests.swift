@@ -96,6 +96,60 @@ import Testing
         }
     }
 
+    @Test("After brocot grant, each role can use tables with types, functions and operators of other schemas")
+    func otherSchemas() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: """
+                CREATE SCHEMA types; CREATE TYPE types.mood AS ENUM ('sad', 'ok'); CREATE DOMAIN types.key AS bigint;
+                CREATE SCHEMA fn; CREATE FUNCTION fn.live(text) RETURNS boolean IMMUTABLE LANGUAGE sql RETURN $1 <> 'gone';
+                CREATE OPERATOR fn.=== (LEFTARG = text, RIGHTARG = text, FUNCTION = texteq);
+                CREATE TABLE moods (id types.key PRIMARY KEY, list types.mood);
+                CREATE TABLE called (id bigint PRIMARY KEY, list text, s text);
+                CREATE TABLE compared (id bigint PRIMARY KEY, list text, s text);
+                CREATE TABLE typed (id bigint PRIMARY KEY, list text, s types.mood);
+                """)
+        let conditions = [
+            ("moods", nil), ("called", "fn.live(s)"), ("compared", "s OPERATOR(fn.===) 'ok'"),
+            ("typed", "s <> 'sad'::types.mood"),
+        ]
+        for (table, condition) in conditions {
+            let attached = try await BrocotProcess.run(
+                ["attach", "public.\(table)", "--item", "id", "--list", "list"]
+                    + (condition.map { ["--visible", $0] } ?? []))
+            #expect(attached.exitCode == 0, "\(attached.errors)")
+        }
+        try await GrantedRole.with("daemon", "mover", "reader", "requester", owner: owner) { roles in
+            for (table, condition) in conditions {
+                try await owner.execute(
+                    script: """
+                        INSERT INTO \(table) (id, list\(condition == nil ? "" : ", s"))
+                        SELECT n, 'ok'\(condition == nil ? "" : ", 'ok'") FROM generate_series(1, 3) AS n
+                        """)
+            }
+            let drained = try await BrocotProcess.run("daemon", "--drain", databaseURL: roles[0].url)
+            #expect(drained.exitCode == 0, "\(drained.errors)")
+            let mover = try await roles[1].connect()
+            for (table, _) in conditions {
+                try await mover.execute(
+                    "SELECT brocot.move_now('ok', '3', at => 0, ordered_table => \("public.\(table)"))")
+                for role in roles[2...] {
+                    let shown = try await BrocotProcess.run(
+                        "show", "ok", "--table", "public.\(table)", databaseURL: role.url)
+                    let items = shown.output.matches(of: #/(?m)^ +\d+ +(\d+) /#).map { String($0.1) }
+                    #expect(items == ["3", "1", "2"], "\(table): \(shown.output)\(shown.errors)")
+                }
+            }
+            let doctor = try await BrocotProcess.run("doctor", databaseURL: roles[0].url)
+            #expect(doctor.exitCode == 0, "\(doctor.output)")
+            try await owner.execute(
+                script: "ALTER SCHEMA fn RENAME TO lib; CREATE SCHEMA fn; ALTER FUNCTION lib.live SET SCHEMA fn")
+            let moved = try await BrocotProcess.run("doctor", databaseURL: roles[0].url)
+            #expect(
+                moved.exitCode == 7 && moved.output.contains(#"a daemon also needs USAGE on "fn""#), "\(moved.output)")
+        }
+    }
+
     @Test("brocot grant names a role that doesn't exist, and changes nothing")
     func unknownRole() async throws {
         let result = try await BrocotProcess.run("grant", "reader", #"no "such" role"#)

@@ -118,6 +118,22 @@ import Testing
         #expect(verify.errors.contains("missing: index brocot.move_requests_by_list"))
     }
 
+    @Test("brocot migrate verify names tables with disabled triggers of constraints, and says what to run", .database)
+    func namesDisabledTriggers() async throws {
+        try await TestDatabase.current.connect().execute(script: "ALTER TABLE brocot.items DISABLE TRIGGER ALL")
+        let verify = try await BrocotProcess.run("migrate", "verify")
+        #expect(verify.exitCode == 4)
+        #expect(
+            verify.errors.hasSuffix(
+                """
+                  disabled: triggers of constraints of brocot.items
+                As a superuser, enable the triggers: ALTER TABLE brocot.items ENABLE TRIGGER ALL;
+
+                """), "\(verify.errors)")
+        let json = try await BrocotProcess.run("migrate", "verify", "--json")
+        #expect(json.output.contains(#""disabled_triggers" : ["#) && json.output.contains(#""brocot.items""#))
+    }
+
     @Test("brocot migrate up exits with 5 if a lock is held too long", .database)
     func givesUpWhenALockIsHeldTooLong() async throws {
         let holder = try await TestDatabase.current.connect()

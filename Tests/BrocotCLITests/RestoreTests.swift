@@ -81,6 +81,39 @@ import Testing
         }
     }
 
+    @Test("After a dump of the schema alone, the rows of the history and of the registry make everything work")
+    func schemaOnly() async throws {
+        let original = TestDatabase.current
+        let source = try await original.connect()
+        try await Self.attachTables(in: original.url, by: source)
+        try await Self.enqueue(on: original)
+        let (cluster, name) = (original.cluster, "\(original.name)_schema")
+        let (file, url) = ("\(cluster.directory)/\(name)", await cluster.url(database: name))
+        try await source.execute("CREATE DATABASE \(identifier: name) TEMPLATE template0")
+        let parts = [
+            ["--schema-only"], ["--data-only", "--table=brocot.schema_migrations", "--table=brocot.ordered_tables"],
+        ]
+        for (number, arguments) in parts.enumerated() {
+            try await ServerCommand.run(
+                cluster.installation.program("pg_dump"),
+                arguments + ["--format=custom", "--file=\(file)_\(number)", "--dbname=\(original.url)"])
+            try await ServerCommand.run(
+                cluster.installation.program("pg_restore"), ["--exit-on-error", "--dbname=\(url)", "\(file)_\(number)"])
+        }
+        let target = try await Connection.connect(
+            ConnectionParameters(url: url), logger: Logger(label: "restore") { _ in SwiftLogNoOpLogHandler() })
+        try await target.execute("SELECT brocot.move('l', 'a', last => true)")
+        try await target.execute("INSERT INTO tasks VALUES (1, 1)")
+        for command in [["migrate", "verify"], ["doctor"], ["check"], ["daemon", "--drain"]] {
+            let result = try await BrocotProcess.run(command, databaseURL: url)
+            #expect(result.exitCode == 0, "\(command): \(result.output)\(result.errors)")
+        }
+        let applied = try await target.query("SELECT FROM brocot.move_log WHERE outcome = 'applied'").count
+        #expect(applied == 2)
+        await target.close()
+        try await source.execute("DROP DATABASE \(identifier: name) WITH (FORCE)")
+    }
+
     private static func attachTables(in url: String, by connection: Connection) async throws {
         try await connection.execute(
             script: """

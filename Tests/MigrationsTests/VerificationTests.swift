@@ -90,6 +90,17 @@ import Testing
         #expect(comparison.missing.isEmpty, "\(comparison)")
     }
 
+    @Test("Verification names tables of which triggers of constraints are disabled")
+    func namesDisabledTriggers() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: "ALTER TABLE brocot.items DISABLE TRIGGER ALL")
+        let disabled = try await Migrator(connection: connection).verify()
+        #expect(disabled?.disabled == ["brocot.items"] && disabled?.changed == [] && disabled?.isEmpty == false)
+        try await connection.execute(script: "ALTER TABLE brocot.items ENABLE TRIGGER ALL")
+        let enabled = try await Migrator(connection: connection).verify()
+        #expect(enabled?.disabled == [] && enabled?.isEmpty == true)
+    }
+
     @Test("Verification accepts added indexes, tables, views and storage options") func acceptsAddedObjects()
         async throws
     {

@@ -14,9 +14,7 @@ package enum AccessGrants {
     package static func unknownRoles(
         _ roles: [String], on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
-        var unknown: [String] = []
-        for row in try connection.query(AccessStatements.unknownRoles(roles)) { unknown.append(try row.decode(0)) }
-        return unknown
+        try names(AccessStatements.unknownRoles(roles), on: connection)
     }
 
     /// Runs the statements in one transaction. If one is refused, nothing is granted.
@@ -113,7 +111,7 @@ package enum AccessGrants {
 
     /// Why registered orders are left out of a grant: their table is gone, or a registered column is.
     package static func leftOut(on connection: isolated Connection) throws(PostgresError) -> [String] {
-        try connection.query(DoctorStatements.missingTables).map { row throws(PostgresError) in try row.decode(0) }
+        try names(DoctorStatements.missingTables, on: connection)
     }
 
     /// The tables on which rights can be granted: they have all columns that their orders name.
@@ -123,10 +121,16 @@ package enum AccessGrants {
         let existing = try RegisteredOrder.all(
             where: "\(RegisteredOrder.isAttached) AND \(DoctorStatements.hasAllColumns)", on: connection)
         return try existing.map { order throws(PostgresError) in
-            guard order.definition.visible != nil else { return RoleKind.UserTable(order.definition) }
-            let columns = try connection.query(AccessStatements.visibilityColumns(of: order.name))
-                .map { row throws(PostgresError) in try row.decode(0, as: String.self) }
-            return RoleKind.UserTable(order.definition, visibilityColumns: columns)
+            let columns =
+                order.definition.visible == nil
+                ? [] : try names(AccessStatements.visibilityColumns(of: order.name), on: connection)
+            return RoleKind.UserTable(
+                order.definition, visibilityColumns: columns,
+                namedSchemas: try names(AccessStatements.namedSchemas(of: order.name), on: connection))
         }
+    }
+
+    private static func names(_ statement: SQL, on connection: isolated Connection) throws(PostgresError) -> [String] {
+        try connection.query(statement).map { row throws(PostgresError) in try row.decode(0) }
     }
 }

@@ -18,6 +18,37 @@ enum AccessStatements {
         """
     }
 
+    /// The schemas of the types of an order's key columns, and of the types, functions, operators and collations that its condition of
+    /// visibility names, without the table's schema. A statement that names something in a schema needs the right to use this schema.
+    ///
+    /// The registry has the condition as the server printed it, with only `pg_catalog` in the `search_path`. So the schema stands before each
+    /// name, and nothing else stands before a dot but schemas, parentheses and digits. Literals are skipped. What the bodies of the named
+    /// functions use is not looked at.
+    static func namedSchemas(of name: String) -> SQL {
+        """
+        SELECT DISTINCT space.nspname::text
+        FROM brocot.ordered_tables AS registered
+        CROSS JOIN LATERAL (
+            SELECT type.typnamespace
+            FROM pg_catalog.pg_attribute AS stored
+            JOIN pg_catalog.pg_type AS type ON type.oid = stored.atttypid
+            WHERE stored.attrelid = \(SQL.registeredRelation)
+                AND stored.attname = ANY ((registered.list_columns || registered.item_column)::name[])
+            UNION
+            SELECT present.oid
+            FROM pg_catalog.regexp_matches(registered.visible, \(qualifierOrLiteral), 'g') AS found (words)
+            JOIN pg_catalog.pg_namespace AS present ON present.nspname = (pg_catalog.parse_ident(found.words[1]))[1]::name
+        ) AS named (schema)
+        JOIN pg_catalog.pg_namespace AS space ON space.oid = named.schema
+        WHERE registered.name = \(name) AND space.nspname NOT IN ('pg_catalog', 'information_schema')
+            AND space.nspname <> registered.schema_name
+        ORDER BY 1
+        """
+    }
+
+    /// A name before a dot, or else a literal or a quoted name. Only the first of them is captured.
+    private static let qualifierOrLiteral = #"'(?:[^']|'')*'|("(?:[^"]|"")+"|[a-z_][a-z0-9_$]*)[.]|"(?:[^"]|"")+""#
+
     /// Whether the current role has one of the characteristic rights of a daemon: see ``grantees``.
     static let isDaemon: SQL = """
         SELECT coalesce(bool_or(CASE relation.relname

@@ -17,10 +17,14 @@ package enum RoleKind: String, CaseIterable, Sendable {
         package let definition: OrderDefinition
         /// The columns that decide which rows are visible.
         package let visibilityColumns: [String]
+        /// The schemas of the key columns' types, and of what the condition of visibility names, without the table's schema and those that
+        /// all roles may use.
+        package let namedSchemas: [String]
 
-        package init(_ definition: OrderDefinition, visibilityColumns: [String] = []) {
+        package init(_ definition: OrderDefinition, visibilityColumns: [String] = [], namedSchemas: [String] = []) {
             self.definition = definition
             self.visibilityColumns = visibilityColumns
+            self.namedSchemas = namedSchemas
         }
     }
 
@@ -142,9 +146,8 @@ package enum RoleKind: String, CaseIterable, Sendable {
         case .reader, .requester:
             privileges = [.on("SELECT", columns: readable)]
         }
-        return [
-            .use(schema: names.schema),
-            AccessRight(object: .table(schema: names.schema, name: names.table), privileges: privileges),
+        return ([names.schema] + table.namedSchemas).map { .use(schema: $0) } + [
+            AccessRight(object: .table(schema: names.schema, name: names.table), privileges: privileges)
         ]
     }
 }

@@ -28,6 +28,23 @@ extension Doctor {
         }
     }
 
+    /// Finds constraints that are not enforced: a deferrable unique constraint has a trigger of the server's own.
+    func disabledTriggers(_ connection: Connection) async -> CheckResult {
+        await attempt("triggers", connection) { connection throws(PostgresError) in
+            let tables = try Migrator.tablesWithDisabledTriggers(on: connection)
+            guard !tables.isEmpty else { return .ok("triggers", "no trigger of a constraint is disabled") }
+            return .failure(
+                "triggers",
+                """
+                triggers of constraints are disabled, so the server accepts wrong rows, such as equal ranks, in \(tables.joined(separator: ", "))
+                """,
+                advice: """
+                    As a superuser: \(tables.map { "ALTER TABLE \($0) ENABLE TRIGGER ALL;" }.joined(separator: " ")) If rows were written \
+                    meanwhile: brocot check LIST.
+                    """, .schemaChanged)
+        }
+    }
+
     private static func foreign(_ objects: [ForeignObject], _ reason: String) -> CheckResult {
         let names = shortened(objects.map { "\($0.name), owned by \($0.owner)" }, separator: "; ")
         let owner = quoteIdentifier(objects.first?.owner ?? "owner")

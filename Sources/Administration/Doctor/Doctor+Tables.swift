@@ -5,21 +5,25 @@ import Ordering
 extension Doctor {
     func tables(_ connection: Connection) async -> CheckResult {
         await attempt("tables", connection) { connection throws(PostgresError) in
+            let unregistered = try RegistryFault.ofBuiltInTable(on: connection)
             var missing: [String] = []
             for row in try connection.query(DoctorStatements.missingTables) { missing.append(try row.decode(0)) }
-            guard missing.isEmpty else {
+            let faults = unregistered.map(\.message) + missing
+            guard faults.isEmpty else {
+                let advice = unregistered.map(\.advice) + (missing.isEmpty ? [] : [Self.adviceOnMissingTables])
                 return .failure(
-                    "tables", missing.joined(separator: "; "),
-                    advice: """
-                        Restore the table or the column, or run brocot detach with the table's name, without --drop-columns. If the table \
-                        or a key column was renamed, run brocot attach afterwards, with the new name: the rows keep their order. If a rank \
-                        column is missing, run brocot check --repair. Something else with the table's name is not read, because that would \
-                        run its owner's code.
-                        """)
+                    "tables", faults.joined(separator: "; "), advice: advice.joined(separator: " "))
             }
             return .ok("tables", "every registered table exists, with its columns")
         }
     }
+
+    private static let adviceOnMissingTables = """
+        Restore the table or the column, or run brocot detach with the table's name, without --drop-columns. If the table \
+        or a key column was renamed, run brocot attach afterwards, with the new name: the rows keep their order. If a rank \
+        column is missing, run brocot check --repair. Something else with the table's name is not read, because that would \
+        run its owner's code.
+        """
 
     /// Keys are compared as text, so equal values of a type must have the same text.
     func keys(_ connection: Connection) async -> CheckResult {
@@ -70,7 +74,7 @@ extension Doctor {
             } ?? [])
     }
 
-    /// Checks the objects that attach creates for each order, and rows of the registry that don't fit their table.
+    /// Checks the objects that attach creates for each order, and rows of the registry that don't fit their table or are missing.
     func orders(_ connection: Connection) async -> CheckResult {
         await attempt("orders", connection) { connection throws(PostgresError) in
             var faults: [OrderFault] = []
@@ -79,6 +83,9 @@ extension Doctor {
                     definition.names, listColumns: definition.listColumns, on: connection)
                 guard let table, table.isTable else { continue }
                 faults += OrderFault.all(of: definition, on: table)
+            }
+            faults += try RegistryFault.ofTriggers(on: connection).map { fault in
+                OrderFault(message: fault.message, advice: fault.advice)
             }
             guard !faults.isEmpty else {
                 return .ok(

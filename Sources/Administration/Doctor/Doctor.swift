@@ -73,7 +73,7 @@ package struct Doctor: Sendable {
         case .daemon:
             [
                 privileges, grants, tables, orders, keys, foreignKeys, duplicates, ranks, requestIDs, rowSecurity,
-                superuser, addedCode, vacuum, logPruning, heldLists, pauses, daemons, waiting,
+                superuser, addedCode, disabledTriggers, vacuum, logPruning, heldLists, pauses, daemons, waiting,
             ]
         }
     }

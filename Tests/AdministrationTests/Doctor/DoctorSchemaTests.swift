@@ -59,6 +59,46 @@ import Testing
         #expect(try await examination().first { $0.check == "request ids" }?.level == .ok)
     }
 
+    @Test(
+        "brocot doctor fails if the sequence of the requests gives ids of pending requests, and says what to run",
+        .database)
+    func idsOfPendingRequests() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            script: """
+                SELECT brocot.move_now('l', 'a', last => true);
+                SELECT brocot.move('l', item, last => true) FROM unnest('{b,c,d}'::text[]) AS item;
+                ALTER SEQUENCE brocot.move_requests_id_seq RESTART WITH 1
+                """)
+        let result = try #require(try await examination().first { $0.check == "request ids" })
+        #expect(result.level == .fail && result.message.contains("rows that are inserted into attached tables"))
+        try await fixture.connection.execute(
+            script: try #require(result.advice?.split(separator: ": ").last.map(String.init)))
+        for statement in [
+            "INSERT INTO tasks (project_id) VALUES (1)", "SELECT brocot.move('l', 'e', last => true)",
+            "SELECT brocot.move_now('l', 'f', last => true)",
+        ] { try await fixture.connection.execute(script: statement) }
+        #expect(try await examination().first { $0.check == "request ids" }?.level == .ok)
+    }
+
+    @Test(
+        "brocot doctor fails if triggers of constraints are disabled, so that equal ranks are accepted, and says what to run",
+        .database)
+    func disabledTriggers() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: "ALTER TABLE brocot.items DISABLE TRIGGER ALL")
+        let result = try #require(try await examination().first { $0.check == "triggers" })
+        #expect(result.failureKind == .schemaChanged && result.message.hasSuffix("equal ranks, in brocot.items"))
+        let command = try #require(result.advice?.firstMatch(of: /ALTER TABLE [^;]*;/))
+        try await connection.execute(script: String(command.output))
+        #expect(try await examination().first { $0.check == "triggers" }?.level == .ok)
+        await #expect(throws: PostgresError.self) {
+            try await connection.execute(
+                "INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1), ('l', 'b', 1, 1, 1)")
+        }
+    }
+
     /// An ordered table of the user's, whose `rank` is a plain column.
     private static func cards(board: String = "bigint", keys: String) -> String {
         """

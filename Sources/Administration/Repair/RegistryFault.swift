@@ -1,0 +1,112 @@
+import LibPQ
+import Ordering
+
+/// A row that the registry, `brocot.ordered_tables`, lacks. It may be missing after a restore of a part of a database, or of an older backup.
+package struct RegistryFault: Hashable, Sendable {
+    /// The order in requests, or the name of a table with one or several orders.
+    package let name: String
+    let message: String
+    /// What to do.
+    let advice: String
+
+    /// What is wrong and what to do, for people.
+    package var text: String { "\(message). \(advice)" }
+
+    /// All rows that are missing, by table. The transaction must search only `pg_catalog`.
+    static func all(on connection: isolated Connection) throws(PostgresError) -> [RegistryFault] {
+        try ofBuiltInTable(on: connection) + ofTriggers(on: connection)
+    }
+
+    /// The row of `brocot.items`, which a migration makes.
+    static func ofBuiltInTable(on connection: isolated Connection) throws(PostgresError) -> [RegistryFault] {
+        guard try RegisteredOrder.named(builtInOrder, on: connection) == nil else { return [] }
+        return [
+            RegistryFault(
+                name: builtInOrder,
+                message: """
+                    brocot.ordered_tables has no row of the built-in table \(builtInOrder), so all requests for this table are rejected
+                    """,
+                advice: "As the owner of schema brocot: \(registrationOfBuiltInTable);")
+        ]
+    }
+
+    private static let builtInOrder = "items"
+
+    /// The other columns get their defaults.
+    private static let registrationOfBuiltInTable = """
+        INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows, place_function) \
+        VALUES ('items', 'brocot', 'items', '{list}', 'item', true, 'brocot.place_single')
+        """
+
+    /// The rows of tables that have triggers of an order that is not registered. A renamed table has the triggers of a registered order, and so
+    /// has other faults.
+    static func ofTriggers(on connection: isolated Connection) throws(PostgresError) -> [RegistryFault] {
+        let registered = try RegisteredOrder.attached(on: connection).map(\.definition.names)
+        let functions = Set(registered.flatMap(\.functions))
+        var triggers: [OrderNames: [String]] = [:]
+        for row in try connection.query(triggersOfOrders) {
+            let table = OrderNames(schema: try row.decode(0), table: try row.decode(1))
+            let (trigger, function): (String, String) = (try row.decode(2), try row.decode(3))
+            // After a rename and an interrupted attach, a registered order may still have a trigger that calls another function.
+            let isOfOrder = registered.contains { names in
+                (names.schema, names.table) == (table.schema, table.table)
+                    && (names.triggers + names.formerTriggers).contains(trigger)
+            }
+            if !functions.contains(function), !isOfOrder { triggers[table, default: []].append(trigger) }
+        }
+        return triggers.map { RegistryFault(triggers: $0.value, of: $0.key) }.sorted { $0.name < $1.name }
+    }
+
+    /// The schemas and names of tables that have triggers of an order, the triggers, and their functions. The triggers of partitions belong to
+    /// those of their table.
+    private static let triggersOfOrders: SQL = """
+        SELECT namespace.nspname::text, relation.relname::text, trigger.tgname::text, function.proname::text
+        FROM pg_trigger AS trigger
+        JOIN pg_proc AS function ON function.oid = trigger.tgfoid
+        JOIN pg_namespace AS functions ON functions.oid = function.pronamespace
+        JOIN pg_class AS relation ON relation.oid = trigger.tgrelid
+        JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+        WHERE functions.nspname = 'brocot' AND starts_with(trigger.tgname::text, 'zzz_brocot_') AND NOT trigger.tgisinternal
+            AND trigger.tgparentid = 0
+        ORDER BY trigger.tgname
+        """
+
+    private init(triggers: [String], of table: OrderNames) {
+        let quoted = "\(quoteIdentifier(table.schema)).\(quoteIdentifier(table.table))"
+        let drops = triggers.map { "DROP TRIGGER \(quoteIdentifier($0)) ON \(quoted);" }
+        self.init(
+            name: table.orderedTable,
+            message: """
+                \(table.orderedTable) has Brocot's triggers, but their order is not registered, so rows lose their places and get none
+                """,
+            advice: """
+                Run the same brocot attach again, with the options that it had: the rows keep their order. Or drop the triggers: \
+                \(drops.joined(separator: " "))
+                """)
+    }
+
+    private init(name: String, message: String, advice: String) {
+        self.name = name
+        self.message = message
+        self.advice = advice
+    }
+}
+
+extension TableRepair {
+    /// The rows that the registry lacks.
+    ///
+    /// - Parameter table: The table whose rows are looked for, or one of its orders; nil means all tables.
+    /// - Returns: The faults, by table.
+    /// - Throws: ``AttachError/database(_:)``.
+    package func registryFaults(of table: String?) async throws(AttachError) -> [RegistryFault] {
+        let faults = try await wrappingErrors {
+            try await connection.run { connection throws(PostgresError) in
+                try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
+                    try RegistryFault.all(on: connection)
+                }
+            }
+        }
+        guard let table else { return faults }
+        return faults.filter { table == $0.name || table.hasPrefix("\($0.name).") }
+    }
+}
