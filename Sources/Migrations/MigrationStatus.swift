@@ -53,7 +53,7 @@ package struct MigrationStatus: Sendable, Equatable {
     /// The latest version of the set.
     package let latestVersion: Int
     /// The checksums of the set's migrations, in their order.
-    private let checksums: [String]
+    let checksums: [String]
 
     /// `checksums` belong to the set's migrations, in their order. `history` has the database's rows, in any order.
     init(set: MigrationSet, checksums: [String], history: [AppliedMigration]) {

@@ -118,11 +118,12 @@ package struct Migrator: Sendable {
         willApply: @escaping @Sendable (Migration) -> Void = { _ in }
     ) async throws(MigrationError) -> [AppliedMigration] {
         var applied: [AppliedMigration] = []
-        guard try await statusForMigrating().isBehind() else { return applied }
+        let status = try await statusForMigrating()
+        guard try status.isBehind() else { return applied }
         try await refuseStandby()
         // Each iteration applies one migration, or finds that another migrator has applied the rest.
         for _ in set.migrations {
-            guard let migration = try await applyNext(willApply) else { return applied }
+            guard let migration = try await applyNext(status.checksums, willApply) else { return applied }
             applied.append(migration)
         }
         return applied
@@ -147,12 +148,12 @@ package struct Migrator: Sendable {
     /// Tries to take the lock, for `lockTimeout` at most. No transaction is open between two attempts, because an open
     /// transaction would keep the server from removing dead rows.
     private func applyNext(
-        _ willApply: @escaping @Sendable (Migration) -> Void
+        _ checksums: [String], _ willApply: @escaping @Sendable (Migration) -> Void
     ) async throws(MigrationError) -> AppliedMigration? {
         let start = ContinuousClock.now
         var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
         while true {
-            switch try await attempt(willApply) {
+            switch try await attempt(checksums, willApply) {
             case .applied(let migration): return migration
             case .nothingPending: return nil
             case .locked(let owners):
@@ -169,7 +170,7 @@ package struct Migrator: Sendable {
     }
 
     private func attempt(
-        _ willApply: @escaping @Sendable (Migration) -> Void
+        _ checksums: [String], _ willApply: @escaping @Sendable (Migration) -> Void
     ) async throws(MigrationError) -> Attempt {
         do {
             return try await connection.run { connection throws in
@@ -183,7 +184,7 @@ package struct Migrator: Sendable {
                     // The schema is created before its owner is checked, so that no other role can create it in between.
                     try connection.execute(script: MigrationQueries.createSchema)
                     try Self.refuseForeignObjects(trusting: .grantedRoles, on: connection)
-                    let status = try Self.readStatus(of: connection, set)
+                    let status = try Self.readStatus(of: connection, set, checksums: checksums)
                     guard try status.isBehind() else { return .nothingPending }
                     willApply(status.pending[0])
                     return .applied(try apply(status.pending[0], of: status, on: connection))
@@ -215,12 +216,15 @@ package struct Migrator: Sendable {
         if !objects.isEmpty { throw MigrationError.foreignObjects(objects, isFirstRun: isFirstRun) }
     }
 
+    /// The server computes the checksums unless they are given: for that, the texts of all migrations are sent.
     static func readStatus(
-        of connection: isolated Connection, _ set: MigrationSet
+        of connection: isolated Connection, _ set: MigrationSet, checksums known: [String]? = nil
     ) throws(PostgresError) -> MigrationStatus {
-        var checksums: [String] = []
-        for row in try connection.query(MigrationQueries.checksums(of: set.migrations.map(\.sql))) {
-            checksums.append(try row.decode(0))
+        var checksums = known ?? []
+        if known == nil {
+            for row in try connection.query(MigrationQueries.checksums(of: set.migrations.map(\.sql))) {
+                checksums.append(try row.decode(0))
+            }
         }
         var history: [AppliedMigration] = []
         if try connection.query(MigrationQueries.historyExists).single().decode(0, as: Bool.self) {

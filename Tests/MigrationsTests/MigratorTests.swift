@@ -22,6 +22,13 @@ import Testing
         #expect(try await migrator.up().isEmpty)
     }
 
+    @Test("The checksums of the files are computed once, not for each migration") func computesTheChecksumsOnce() async throws {
+        let connection = try await TestDatabase.current.connect()
+        // After the first migration, the server can compute no checksum.
+        let set = try migrations("ALTER FUNCTION pg_catalog.sha256(bytea) RENAME TO old_sha256", "SELECT 1", "SELECT 2")
+        #expect(try await Migrator(connection: connection, set: set).up().count == 3)
+    }
+
     @Test("Only pending migrations are applied") func appliesOnlyWhatIsPending() async throws {
         let connection = try await TestDatabase.current.connect()
         _ = try await Migrator(connection: connection, set: try migrations("CREATE TABLE brocot.a ()")).up()
