@@ -31,7 +31,8 @@ struct MigrationOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long to wait for another migration and for each lock on a table, in seconds.", valueName: "seconds"))
+            "How long each migration tries to get its locks, in seconds. Other sessions wait behind a try for 2 seconds at most.",
+            valueName: "seconds"))
     var lockTimeout = 60.0
 
     @OptionGroup var connection: ConnectionOptions
@@ -62,6 +63,7 @@ struct MigrateUpCommand: AsyncParsableCommand {
         commandName: "up", abstract: "Apply the pending migrations.",
         discussion: """
             A migration that fails changes nothing. Earlier migrations stay applied.
+            A migration that does not get a lock at once is tried again and again, with pauses in which other sessions go on.
 
             Exit status: 0 all are applied · 1 a statement failed · 2 wrong files · 4 an applied migration was changed · 5 a lock \
             was not released within --lock-timeout · 6 cannot connect, or only a standby · 7 schema brocot has objects of a role that \
@@ -76,7 +78,12 @@ struct MigrateUpCommand: AsyncParsableCommand {
         let applied = try await migrator.connection.advisingCreation(
             orElse: "Or create the schema for this role: CREATE SCHEMA brocot AUTHORIZATION …"
         ) {
-            try await migrator.up { migration in Stream.error.printText("Applying \(migration.path)") }
+            try await migrator.up {
+                Stream.error.printText("Applying \($0.path)")
+            } willWait: { holders in
+                let holder = holders.isEmpty ? "" : " by \(holders.text)"
+                Stream.error.printText("A table is locked\(holder). Trying again until --lock-timeout is over")
+            }
         }
         Stream.error.printText(applied.isEmpty ? "Nothing to apply." : "Applied \(counted(applied.count)).")
     }

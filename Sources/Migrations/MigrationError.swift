@@ -29,8 +29,11 @@ package enum MigrationError: Error, Sendable {
     case drifted(MigrationStatus)
     /// The database has migrations that this set does not know.
     case newer(MigrationStatus)
-    /// Other sessions or prepared transactions held a lock for the whole of `lockTimeout`.
+    /// Other migrators held the lock for migrations for the whole of `lockTimeout`.
     case lockTimeout(waited: Duration, owners: [LockHolder])
+    /// A migration was tried again and again, and did not get the lock of a table within `lockTimeout`. The place is nil if the lock was
+    /// needed before the first statement. The `holders` have locked tables of schema `brocot`; none if other tables are locked.
+    case locked(at: SourceLocation?, by: PostgresError, waited: Duration, holders: [LockHolder])
     case cancelled
     /// Schema `brocot` has objects whose owners the current role does not trust. Before the first migration, every object
     /// in the schema counts.
@@ -75,6 +78,8 @@ extension MigrationError: CustomStringConvertible {
             Use the newer version of the program that migrated it.
             """
         case .lockTimeout(let waited, let owners): Self.describeLockTimeout(waited, owners)
+        case .locked(let location, let error, let waited, let holders):
+            Self.describeLock(error, at: location, waited, holders)
         case .foreignObjects(let objects, let isFirstRun): Self.describe(objects, isFirstRun: isFirstRun)
         case .foreignTables(let objects, let role): Self.describe(objects, role: role)
         case .cancelled: "The migration was interrupted. It changed nothing; earlier migrations stay applied."
@@ -158,12 +163,29 @@ extension MigrationError: CustomStringConvertible {
     }
 
     private static func describeLockTimeout(_ waited: Duration, _ owners: [LockHolder]) -> String {
-        let holder = owners.isEmpty ? "" : " by \(owners.map(\.description).joined(separator: ", "))"
+        let holder = owners.isEmpty ? "" : " by \(owners.text)"
         return """
             A lock is held\(holder), and was not released within \(waited.formatted). If another migration is running, wait for its \
             end, and try again or raise --lock-timeout. \(owners.map(\.advice).joined(separator: " "))
             """
     }
+
+    private static func describeLock(
+        _ error: PostgresError, at location: SourceLocation?, _ waited: Duration, _ holders: [LockHolder]
+    ) -> String {
+        var lines: [String] = []
+        if let location { lines += ["\(location): error: \(error.message)", location.excerpt] }
+        lines.append("A lock that the migration needs was not released within \(waited.formatted).")
+        if !holders.isEmpty { lines.append("Tables of schema brocot are locked by \(holders.text).") }
+        lines += holders.map(\.advice)
+        lines.append("This migration changed nothing; earlier migrations stay applied. Run it again later, or raise --lock-timeout.")
+        return lines.joined(separator: "\n")
+    }
+}
+
+extension [LockHolder] {
+    /// All of them, in the middle of a sentence.
+    package var text: String { map(\.description).joined(separator: ", ") }
 }
 
 extension Duration {

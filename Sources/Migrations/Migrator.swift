@@ -1,4 +1,5 @@
 package import LibPQ
+internal import Synchronization
 
 /// Applies a set of migrations to a database.
 ///
@@ -10,7 +11,7 @@ package struct Migrator: Sendable {
     let set: MigrationSet
     let lockTimeout: Duration
 
-    /// `lockTimeout` limits the wait for other migrators, and the wait of each statement for a lock.
+    /// `lockTimeout` limits the wait of each migration for other migrators and for locks, and the wait of each statement that only reads.
     package init(connection: Connection, set: MigrationSet = .embedded, lockTimeout: Duration = .seconds(60)) {
         self.connection = connection
         self.set = set
@@ -68,7 +69,7 @@ package struct Migrator: Sendable {
         return (objects, role)
     }
 
-    private var readingSettings: [(String, String)] {
+    var readingSettings: [(String, String)] {
         [("search_path", "pg_catalog, pg_temp"), ("lock_timeout", "\(max(1, lockTimeout.milliseconds))")]
     }
 
@@ -110,20 +111,34 @@ package struct Migrator: Sendable {
 
     /// Applies the pending migrations.
     ///
-    /// - Parameter willApply: Called before each migration, on the connection's thread.
+    /// - Parameters:
+    ///   - willApply: Called once before each migration, on the connection's thread.
+    ///   - willWait: Called when a migration did not get a lock for the first time, with those who have it as far as they are known.
+    ///     The migration is tried again until `lockTimeout` is over.
     /// - Returns: The migrations that this call applied; empty if the database was current.
     /// - Throws: Any ``MigrationError`` about the database. A migration that fails changes nothing; earlier migrations stay
     ///   applied.
     package func up(
-        willApply: @escaping @Sendable (Migration) -> Void = { _ in }
+        willApply: @escaping @Sendable (Migration) -> Void = { _ in },
+        willWait: @escaping @Sendable ([LockHolder]) -> Void = { _ in }
     ) async throws(MigrationError) -> [AppliedMigration] {
         var applied: [AppliedMigration] = []
         let status = try await statusForMigrating()
         guard try status.isBehind() else { return applied }
         try await refuseStandby()
+        let announced = Mutex(0)
+        let upgrade = Upgrade(
+            migrator: self, checksums: status.checksums,
+            willApply: { migration in
+                let isNew = announced.withLock { version in
+                    defer { version = migration.version }
+                    return version != migration.version
+                }
+                if isNew { willApply(migration) }
+            }, willWait: willWait)
         // Each iteration applies one migration, or finds that another migrator has applied the rest.
         for _ in set.migrations {
-            guard let migration = try await applyNext(status.checksums, willApply) else { return applied }
+            guard let migration = try await upgrade.applyNext() else { return applied }
             applied.append(migration)
         }
         return applied
@@ -139,75 +154,7 @@ package struct Migrator: Sendable {
         if isStandby { throw .standby }
     }
 
-    private enum Attempt {
-        case applied(AppliedMigration)
-        case nothingPending
-        case locked(by: [LockHolder])
-    }
-
-    /// Tries to take the lock, for `lockTimeout` at most. No transaction is open between two attempts, because an open
-    /// transaction would keep the server from removing dead rows.
-    private func applyNext(
-        _ checksums: [String], _ willApply: @escaping @Sendable (Migration) -> Void
-    ) async throws(MigrationError) -> AppliedMigration? {
-        let start = ContinuousClock.now
-        var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
-        while true {
-            switch try await attempt(checksums, willApply) {
-            case .applied(let migration): return migration
-            case .nothingPending: return nil
-            case .locked(let owners):
-                guard ContinuousClock.now - start < lockTimeout else {
-                    throw .lockTimeout(waited: lockTimeout, owners: owners)
-                }
-            }
-            do {
-                try await Task.sleep(for: min(backoff.pause(), lockTimeout))
-            } catch {
-                throw MigrationError(caught: error)
-            }
-        }
-    }
-
-    private func attempt(
-        _ checksums: [String], _ willApply: @escaping @Sendable (Migration) -> Void
-    ) async throws(MigrationError) -> Attempt {
-        do {
-            return try await connection.run { connection throws in
-                try connection.transaction { connection throws in
-                    try connection.execute(script: MigrationQueries.settings(lockTimeout: lockTimeout))
-                    // Without waiting, so that the program can report how long it has been waiting and for whom.
-                    guard try connection.query(MigrationQueries.lock.tryLock).single().decode(0, as: Bool.self) else {
-                        let rows = try connection.query(MigrationQueries.lockOwners)
-                        return Attempt.locked(by: try rows.map { row in LockHolder(process: try row.decode(0)) })
-                    }
-                    // The schema is created before its owner is checked, so that no other role can create it in between.
-                    try connection.execute(script: MigrationQueries.createSchema)
-                    try Self.refuseForeignObjects(trusting: .grantedRoles, on: connection)
-                    let status = try Self.readStatus(of: connection, set, checksums: checksums)
-                    guard try status.isBehind() else { return .nothingPending }
-                    willApply(status.pending[0])
-                    return .applied(try apply(status.pending[0], of: status, on: connection))
-                }
-            }
-        } catch {
-            throw MigrationError(caught: error)
-        }
-    }
-
-    private func apply(
-        _ migration: Migration, of status: MigrationStatus, on connection: isolated Connection
-    ) throws -> AppliedMigration {
-        if status.state == .missing {
-            try Self.refuseForeignObjects(trusting: .grantedRoles, isFirstRun: true, on: connection)
-            try connection.execute(script: MigrationQueries.createHistory)
-        }
-        try migration.run(on: connection)
-        let record = MigrationQueries.recordApplied(migration, checksum: status.checksum(of: migration))
-        return try AppliedMigration(try connection.query("\(record) RETURNING \(MigrationQueries.columns)").single())
-    }
-
-    private static func refuseForeignObjects(
+    static func refuseForeignObjects(
         trusting trust: MigrationQueries.Trust, isFirstRun: Bool = false, on connection: isolated Connection
     ) throws {
         let statement = MigrationQueries.foreignObjects(trusting: trust, isFirstRun: isFirstRun)
