@@ -63,7 +63,7 @@ enum ExitStatus: Int32, Sendable {
         case .newer: .databaseNewer
         case .lockTimeout, .locked: .lockTimeout
         case .standby: .cannotConnect
-        case .foreignObjects, .foreignTables: .needsRepair
+        case .foreignObjects, .objectsOfOthers, .foreignTables: .needsRepair
         case .cancelled: .failed
         }
     }

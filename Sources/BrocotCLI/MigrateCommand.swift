@@ -67,8 +67,9 @@ struct MigrateUpCommand: AsyncParsableCommand {
 
             Exit status: 0 all are applied · 1 a statement failed · 2 wrong files · 4 an applied migration was changed · 5 a lock \
             was not released within --lock-timeout · 6 cannot connect, or only a standby · 7 schema brocot has objects of a role that \
-            was not granted to this one, or it was not empty before the first migration · 8 the database is newer. In case 7, \
-            the owner of such an object could run any statement with your rights.
+            was not granted to this one or does not own the schema, or it was not empty before the first migration · 8 the database is newer. \
+            In case 7, the owner of such an object could run any statement with your rights, or the migration could not replace it.
+            The migrations run as the owner of schema brocot, if the present role may SET ROLE to it.
             """)
 
     @OptionGroup var migrations: MigrationOptions

@@ -38,6 +38,9 @@ package enum MigrationError: Error, Sendable {
     /// Schema `brocot` has objects whose owners the current role does not trust. Before the first migration, every object
     /// in the schema counts.
     case foreignObjects([ForeignObject], isFirstRun: Bool)
+    /// Objects in schema `brocot` belong to other roles than the schema, so the `owner` of the schema can't replace them. Their names are
+    /// as in `ALTER … OWNER TO`.
+    case objectsOfOthers([ForeignObject], owner: String)
     /// Tables of users can run code of roles that the current role, a superuser, does not trust.
     case foreignTables([ForeignObject], role: String)
     /// The server is a standby, which can't be written to.
@@ -81,6 +84,7 @@ extension MigrationError: CustomStringConvertible {
         case .locked(let location, let error, let waited, let holders):
             Self.describeLock(error, at: location, waited, holders)
         case .foreignObjects(let objects, let isFirstRun): Self.describe(objects, isFirstRun: isFirstRun)
+        case .objectsOfOthers(let objects, let owner): Self.describe(objects, schemaOwner: owner)
         case .foreignTables(let objects, let role): Self.describe(objects, role: role)
         case .cancelled: "The migration was interrupted. It changed nothing; earlier migrations stay applied."
         case .standby: "This server is a standby, which can't be written to. Connect to its primary."
@@ -155,6 +159,23 @@ extension MigrationError: CustomStringConvertible {
             schema brocot. If you trust the owners: GRANT \(owners.map(quoteIdentifier).joined(separator: ", ")) \
             TO \(quoteIdentifier(role)). Nothing was changed.
             """
+    }
+
+    private static func describe(_ objects: [ForeignObject], schemaOwner: String) -> String {
+        let shown = 10
+        let owners = Set(objects.map(\.owner)).sorted().joined(separator: ", ")
+        var lines = [
+            """
+            Schema brocot belongs to role \(schemaOwner), and \(objects.count == 1 ? "1 object" : "\(objects.count) objects") in it to \(owners). So the \
+            owner can't replace them. As a superuser, or as a member of all these roles:
+            """
+        ]
+        lines += objects.prefix(shown).map { "  ALTER \($0.name) OWNER TO \(quoteIdentifier(schemaOwner));" }
+        if objects.count > shown {
+            lines.append(
+                "And \(objects.count - shown) more; the statement for all of them is in docs/operations.md, \"Migrating\".")
+        }
+        return (lines + ["Nothing was changed."]).joined(separator: "\n")
     }
 
     private static func list(of objects: [ForeignObject]) -> String {

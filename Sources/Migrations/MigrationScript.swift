@@ -14,8 +14,9 @@ extension MigrationStatus {
                 let isFirstRun = migration.version == 1
                 if isFirstRun { parts += [MigrationQueries.createSchema, MigrationQueries.refuseOwnSchema] }
                 parts.append(MigrationQueries.refuseForeignObjects(isFirstRun: isFirstRun))
-                if isFirstRun { parts.append(MigrationQueries.createHistory) }
             }
+            parts.append(MigrationQueries.becomeOwner)
+            if migration.version == 1 { parts.append(MigrationQueries.createHistory) }
             parts.append(migration.sql)
             parts.append("\(MigrationQueries.recordApplied(migration, checksum: checksum(of: migration)).text);")
             parts.append("COMMIT;\n")

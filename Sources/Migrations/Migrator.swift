@@ -1,5 +1,4 @@
 package import LibPQ
-internal import Synchronization
 
 /// Applies a set of migrations to a database.
 ///
@@ -39,20 +38,13 @@ package struct Migrator: Sendable {
     /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)``; ``MigrationError/foreignTables(_:role:)``;
     ///   ``MigrationError/database(_:)``.
     package func refuseForeignTablesAsSuperuser(_ tables: UsedTables) async throws(MigrationError) {
-        do {
-            try await connection.run { connection throws in
-                try connection.transaction(.repeatableReadOnly, settings: readingSettings) {
-                    connection throws in
-                    try Self.refuseForeignObjects(trusting: .everybodyUnlessSuperuser, on: connection)
-                    let row = try connection.query(MigrationQueries.isSuperuserWithRegistry).single()
-                    let (isSuperuser, hasRegistry): (Bool, Bool) = (try row.decode(0), try row.decode(1))
-                    guard isSuperuser, hasRegistry || !tables.isRegistered else { return }
-                    let (objects, role) = try Self.foreignTables(tables, on: connection)
-                    if !objects.isEmpty { throw MigrationError.foreignTables(objects, role: role) }
-                }
-            }
-        } catch {
-            throw MigrationError(caught: error)
+        try await reading { connection throws in
+            try Self.refuseForeignObjects(trusting: .everybodyUnlessSuperuser, on: connection)
+            let row = try connection.query(MigrationQueries.isSuperuserWithRegistry).single()
+            let (isSuperuser, hasRegistry): (Bool, Bool) = (try row.decode(0), try row.decode(1))
+            guard isSuperuser, hasRegistry || !tables.isRegistered else { return }
+            let (objects, role) = try Self.foreignTables(tables, on: connection)
+            if !objects.isEmpty { throw MigrationError.foreignTables(objects, role: role) }
         }
     }
 
@@ -69,19 +61,53 @@ package struct Migrator: Sendable {
         return (objects, role)
     }
 
-    var readingSettings: [(String, String)] {
+    private var readingSettings: [(String, String)] {
         [("search_path", "pg_catalog, pg_temp"), ("lock_timeout", "\(max(1, lockTimeout.milliseconds))")]
     }
 
     private func status(
         trusting trust: MigrationQueries.Trust
     ) async throws(MigrationError) -> MigrationStatus {
+        try await reading { connection throws in
+            try Self.refuseForeignObjects(trusting: trust, on: connection)
+            return try Self.readStatus(of: connection, set)
+        }
+    }
+
+    /// The same as ``statusForMigrating()``, for the role with which the migrations run. It must be able to replace what earlier
+    /// migrations made.
+    ///
+    /// - Throws: Also ``MigrationError/objectsOfOthers(_:owner:)``.
+    func statusAsOwner() async throws(MigrationError) -> MigrationStatus {
+        try await reading { connection throws in
+            try Self.refuseForeignObjects(trusting: .grantedRolesAndTriggers, on: connection)
+            try connection.execute(script: MigrationQueries.becomeOwner)
+            var (objects, owner): ([ForeignObject], String) = ([], "")
+            for row in try connection.query(MigrationQueries.objectsOfOthers) {
+                objects.append(ForeignObject(name: try row.decode(0), owner: try row.decode(1)))
+                owner = try row.decode(2)
+            }
+            let status: MigrationStatus
+            do {
+                status = try Self.readStatus(of: connection, set)
+            } catch SQLState.insufficientPrivilege where !objects.isEmpty {
+                // The owner may not even read the history.
+                throw MigrationError.objectsOfOthers(objects, owner: owner)
+            }
+            // Before the first migration, any object is refused, whoever owns it.
+            if status.state == .behind, !objects.isEmpty { throw MigrationError.objectsOfOthers(objects, owner: owner) }
+            return status
+        }
+    }
+
+    /// Runs `body` in a transaction that only reads.
+    func reading<Value: Sendable>(
+        _ body: @Sendable (isolated Connection) throws -> Value
+    ) async throws(MigrationError) -> Value {
         do {
             return try await connection.run { connection throws in
-                try connection.transaction(.repeatableReadOnly, settings: readingSettings) {
-                    connection throws in
-                    try Self.refuseForeignObjects(trusting: trust, on: connection)
-                    return try Self.readStatus(of: connection, set)
+                try connection.transaction(.repeatableReadOnly, settings: readingSettings) { connection throws in
+                    try body(connection)
                 }
             }
         } catch {
@@ -95,53 +121,14 @@ package struct Migrator: Sendable {
     /// - Throws: ``MigrationError/database(_:)``.
     package func isAtLatestVersion() async throws(MigrationError) -> Bool {
         do {
-            let version: Int = try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(.repeatableReadOnly, settings: readingSettings) {
-                    connection throws(PostgresError) in
-                    try connection.query(MigrationQueries.version).single().decode(0)
-                }
+            let version: Int = try await reading { connection throws in
+                try connection.query(MigrationQueries.version).single().decode(0)
             }
             return version == set.latestVersion
         } catch {
-            let error = MigrationError(caught: error)
             guard case .database(let serverError) = error, serverError.sqlState == .undefinedTable else { throw error }
             return false
         }
-    }
-
-    /// Applies the pending migrations.
-    ///
-    /// - Parameters:
-    ///   - willApply: Called once before each migration, on the connection's thread.
-    ///   - willWait: Called when a migration did not get a lock for the first time, with those who have it as far as they are known.
-    ///     The migration is tried again until `lockTimeout` is over.
-    /// - Returns: The migrations that this call applied; empty if the database was current.
-    /// - Throws: Any ``MigrationError`` about the database. A migration that fails changes nothing; earlier migrations stay
-    ///   applied.
-    package func up(
-        willApply: @escaping @Sendable (Migration) -> Void = { _ in },
-        willWait: @escaping @Sendable ([LockHolder]) -> Void = { _ in }
-    ) async throws(MigrationError) -> [AppliedMigration] {
-        var applied: [AppliedMigration] = []
-        let status = try await statusForMigrating()
-        guard try status.isBehind() else { return applied }
-        try await refuseStandby()
-        let announced = Mutex(0)
-        let upgrade = Upgrade(
-            migrator: self, checksums: status.checksums,
-            willApply: { migration in
-                let isNew = announced.withLock { version in
-                    defer { version = migration.version }
-                    return version != migration.version
-                }
-                if isNew { willApply(migration) }
-            }, willWait: willWait)
-        // Each iteration applies one migration, or finds that another migrator has applied the rest.
-        for _ in set.migrations {
-            guard let migration = try await upgrade.applyNext() else { return applied }
-            applied.append(migration)
-        }
-        return applied
     }
 
     func refuseStandby() async throws(MigrationError) {

@@ -37,7 +37,8 @@ struct Upgrade: Sendable {
         var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
         var lockedAttempts = 0
         while true {
-            let attempt = try await attempt(isPatient: lockedAttempts % Self.attemptsPerLongWait == Self.attemptsPerLongWait - 1)
+            let attempt = try await attempt(
+                isPatient: lockedAttempts % Self.attemptsPerLongWait == Self.attemptsPerLongWait - 1)
             let isOver = ContinuousClock.now - start >= migrator.lockTimeout
             switch attempt {
             case .applied(let migration): return migration
@@ -64,7 +65,8 @@ struct Upgrade: Sendable {
         do {
             return try await migrator.connection.run { connection throws in
                 try connection.transaction { connection throws in
-                    try connection.execute(script: MigrationQueries.settings(lockTimeout: min(Self.lockWait, migrator.lockTimeout)))
+                    try connection.execute(
+                        script: MigrationQueries.settings(lockTimeout: min(Self.lockWait, migrator.lockTimeout)))
                     if isPatient {
                         let longest = min(Self.longestLockWait, migrator.lockTimeout)
                         try connection.execute(script: MigrationQueries.waitForCancelledAutovacuum(atMost: longest))
@@ -74,7 +76,8 @@ struct Upgrade: Sendable {
             }
         } catch {
             switch MigrationError(caught: error) {
-            case .refused(let location, let error) where error.sqlState == .lockNotAvailable: return .locked(at: location, error)
+            case .refused(let location, let error) where error.sqlState == .lockNotAvailable:
+                return .locked(at: location, error)
             case .database(let error) where error.sqlState == .lockNotAvailable: return .locked(at: nil, error)
             case let error: throw error
             }
@@ -90,6 +93,7 @@ struct Upgrade: Sendable {
         // The schema is created before its owner is checked, so that no other role can create it in between.
         try connection.execute(script: MigrationQueries.createSchema)
         try Migrator.refuseForeignObjects(trusting: .grantedRoles, on: connection)
+        try connection.execute(script: MigrationQueries.becomeOwner)
         let status = try Migrator.readStatus(of: connection, migrator.set, checksums: checksums)
         guard try status.isBehind() else { return .nothingPending }
         let migration = status.pending[0]
@@ -100,23 +104,18 @@ struct Upgrade: Sendable {
         }
         try migration.run(on: connection)
         let record = MigrationQueries.recordApplied(migration, checksum: status.checksum(of: migration))
-        return .applied(try AppliedMigration(try connection.query("\(record) RETURNING \(MigrationQueries.columns)").single()))
+        return .applied(
+            try AppliedMigration(try connection.query("\(record) RETURNING \(MigrationQueries.columns)").single()))
     }
 }
 
 extension Migrator {
     /// The other sessions and prepared transactions that have locked tables of schema `brocot` at least for this time.
     fileprivate func holdersOfTableLocks(for time: Duration) async throws(MigrationError) -> [LockHolder] {
-        do {
-            return try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(.repeatableReadOnly, settings: readingSettings) { connection throws(PostgresError) in
-                    try connection.query(MigrationQueries.holdersOfTableLocks(for: time)).map { row throws(PostgresError) in
-                        LockHolder(process: try row.decode(0))
-                    }
-                }
+        try await reading { connection throws in
+            try connection.query(MigrationQueries.holdersOfTableLocks(for: time)).map { row throws(PostgresError) in
+                LockHolder(process: try row.decode(0))
             }
-        } catch {
-            throw MigrationError(caught: error)
         }
     }
 }
