@@ -31,7 +31,7 @@ struct MigrationOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long each migration tries to get its locks, in seconds. Other sessions wait behind a try for 2 seconds at most.",
+            "How long to wait for another migration and for locks, in seconds. up waits in tries of 2 seconds at most, behind which others wait.",
             valueName: "seconds"))
     var lockTimeout = 60.0
 
@@ -118,7 +118,7 @@ struct MigratePlanCommand: AsyncParsableCommand {
         commandName: "plan", abstract: "Show what brocot migrate up would do.",
         discussion: """
             The SQL is a script for psql -v ON_ERROR_STOP=1, or for your own migration tool. Run it unchanged: it also \
-            records the migrations as applied.
+            records the migrations as applied. It fails on a database of another version.
 
             Exit status: 0, even if migrations are pending · 2 wrong files · 4 an applied migration was changed · 5 another \
             session kept a table locked · 6 cannot connect · 7 a superuser would run another role's code · 8 the database is newer

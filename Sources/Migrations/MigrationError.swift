@@ -108,21 +108,6 @@ extension MigrationError: CustomStringConvertible {
         return lines.joined(separator: "\n")
     }
 
-    private static func describeDrift(_ status: MigrationStatus) -> String {
-        let faults = status.entries.compactMap { entry -> String? in
-            switch entry.state {
-            case .changed: "  migration \(entry.version) \(entry.name) was applied with a different text"
-            case .skipped: "  migration \(entry.version) \(entry.name) was not applied, although later ones were"
-            case .applied, .pending, .unknown: nil
-            }
-        }
-        return """
-            The database was not made by these migrations:
-            \(faults.joined(separator: "\n"))
-            Restore the files as they were applied, and put changes into a new migration.
-            """
-    }
-
     private static func describe(_ objects: [ForeignObject], isFirstRun: Bool) -> String {
         let isHistoryLost = isFirstRun && objects.contains { $0.name == "table brocot.schema_migrations" }
         let (reason, advice) =
@@ -161,59 +146,9 @@ extension MigrationError: CustomStringConvertible {
             """
     }
 
-    private static func describe(_ objects: [ForeignObject], schemaOwner: String) -> String {
-        let shown = 10
-        let owners = Set(objects.map(\.owner)).sorted().joined(separator: ", ")
-        var lines = [
-            """
-            Schema brocot belongs to role \(schemaOwner), and \(objects.count == 1 ? "1 object" : "\(objects.count) objects") in it to \(owners). So the \
-            owner can't replace them. As a superuser, or as a member of all these roles:
-            """
-        ]
-        lines += objects.prefix(shown).map { "  ALTER \($0.name) OWNER TO \(quoteIdentifier(schemaOwner));" }
-        if objects.count > shown {
-            lines.append(
-                "And \(objects.count - shown) more; the statement for all of them is in docs/operations.md, \"Migrating\".")
-        }
-        return (lines + ["Nothing was changed."]).joined(separator: "\n")
-    }
-
     private static func list(of objects: [ForeignObject]) -> String {
         (objects.prefix(20).map { "  \($0.name), owned by \($0.owner)" }
             + (objects.count > 20 ? ["  and \(objects.count - 20) more"] : [])).joined(separator: "\n")
-    }
-
-    private static func describeLockTimeout(_ waited: Duration, _ owners: [LockHolder]) -> String {
-        let holder = owners.isEmpty ? "" : " by \(owners.text)"
-        return """
-            A lock is held\(holder), and was not released within \(waited.formatted). If another migration is running, wait for its \
-            end, and try again or raise --lock-timeout. \(owners.map(\.advice).joined(separator: " "))
-            """
-    }
-
-    private static func describeLock(
-        _ error: PostgresError, at location: SourceLocation?, _ waited: Duration, _ holders: [LockHolder]
-    ) -> String {
-        var lines: [String] = []
-        if let location { lines += ["\(location): error: \(error.message)", location.excerpt] }
-        lines.append("A lock that the migration needs was not released within \(waited.formatted).")
-        if !holders.isEmpty { lines.append("Tables of schema brocot are locked by \(holders.text).") }
-        lines += holders.map(\.advice)
-        lines.append("This migration changed nothing; earlier migrations stay applied. Run it again later, or raise --lock-timeout.")
-        return lines.joined(separator: "\n")
-    }
-}
-
-extension [LockHolder] {
-    /// All of them, in the middle of a sentence.
-    package var text: String { map(\.description).joined(separator: ", ") }
-}
-
-extension Duration {
-    /// The duration in seconds, with up to three decimals.
-    fileprivate var formatted: String {
-        let (seconds, milliseconds) = (self.milliseconds / 1000, self.milliseconds % 1000)
-        return milliseconds == 0 ? "\(seconds) s" : "\(seconds).\("\(milliseconds + 1000)".dropFirst()) s"
     }
 }
 

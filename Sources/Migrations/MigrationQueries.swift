@@ -75,6 +75,26 @@ enum MigrationQueries {
 
     static let version: SQL = "SELECT coalesce(max(version), 0) FROM brocot.schema_migrations"
 
+    /// For scripts: a statement that raises an error unless this version is the latest one that was applied.
+    static func refuseAllVersions(but version: Int) -> String {
+        """
+        DO $$
+        DECLARE
+            found integer := 0;
+        BEGIN
+            IF to_regclass('brocot.schema_migrations') IS NOT NULL THEN
+                SELECT coalesce(max(version), 0) INTO found FROM brocot.schema_migrations;
+            END IF;
+            IF found <> \(version) THEN
+                RAISE EXCEPTION 'this part of the script begins after migration \(version), and the database is at %', found
+                    USING ERRCODE = 'object_not_in_prerequisite_state',
+                          HINT = 'Print the script again for this database: brocot migrate plan --sql';
+            END IF;
+        END
+        $$;
+        """
+    }
+
     /// The columns of the history, which ``AppliedMigration`` reads by their names.
     static let columns: SQL = """
         version, name, checksum, applied_at,

@@ -3,8 +3,9 @@ internal import LibPQ
 extension MigrationStatus {
     /// The statements that ``Migrator/up(willApply:willWait:)`` would run, as a script for psql or another migration tool.
     ///
-    /// The script also records the migrations in the history. Running it twice fails, because a version is recorded once. A statement
-    /// waits for a lock as long as the longest attempt of `up`, and at most for `lockTimeout`. The script can't try again.
+    /// The script also records the migrations in the history. Each of its transactions fails unless the database has the version
+    /// before. So the script changes nothing in a database of another version, or if it runs twice. A statement waits for a lock as
+    /// long as the longest attempt of `up`, and at most for `lockTimeout`, because the script can't try again.
     package func script(lockTimeout: Duration) -> String {
         guard !pending.isEmpty else { return "" }
         let transactions = pending.map { migration in
@@ -16,7 +17,9 @@ extension MigrationStatus {
                 parts.append(MigrationQueries.refuseForeignObjects(isFirstRun: isFirstRun))
             }
             parts.append(MigrationQueries.becomeOwner)
-            if migration.version == 1 { parts.append(MigrationQueries.createHistory) }
+            parts.append(
+                migration.version == 1
+                    ? MigrationQueries.createHistory : MigrationQueries.refuseAllVersions(but: migration.version - 1))
             parts.append(migration.sql)
             parts.append("\(MigrationQueries.recordApplied(migration, checksum: checksum(of: migration)).text);")
             parts.append("COMMIT;\n")
