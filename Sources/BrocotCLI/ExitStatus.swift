@@ -61,9 +61,9 @@ enum ExitStatus: Int32, Sendable {
         case .refused(_, let error), .database(let error): status(of: error)
         case .drifted: .drift
         case .newer: .databaseNewer
-        case .lockTimeout: .lockTimeout
+        case .lockTimeout, .locked: .lockTimeout
         case .standby: .cannotConnect
-        case .foreignObjects, .foreignTables: .needsRepair
+        case .foreignObjects, .objectsOfOthers, .foreignTables: .needsRepair
         case .cancelled: .failed
         }
     }

@@ -31,7 +31,8 @@ struct MigrationOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long to wait for another migration and for each lock on a table, in seconds.", valueName: "seconds"))
+            "How long to wait for another migration and for locks, in seconds. up waits in tries of 2 seconds at most, behind which others wait.",
+            valueName: "seconds"))
     var lockTimeout = 60.0
 
     @OptionGroup var connection: ConnectionOptions
@@ -62,11 +63,13 @@ struct MigrateUpCommand: AsyncParsableCommand {
         commandName: "up", abstract: "Apply the pending migrations.",
         discussion: """
             A migration that fails changes nothing. Earlier migrations stay applied.
+            A migration that does not get a lock at once is tried again and again, with pauses in which other sessions go on.
 
             Exit status: 0 all are applied · 1 a statement failed · 2 wrong files · 4 an applied migration was changed · 5 a lock \
             was not released within --lock-timeout · 6 cannot connect, or only a standby · 7 schema brocot has objects of a role that \
-            was not granted to this one, or it was not empty before the first migration · 8 the database is newer. In case 7, \
-            the owner of such an object could run any statement with your rights.
+            was not granted to this one or does not own the schema, or it was not empty before the first migration · 8 the database is newer. \
+            In case 7, the owner of such an object could run any statement with your rights, or the migration could not replace it.
+            The migrations run as the owner of schema brocot, if the present role may SET ROLE to it.
             """)
 
     @OptionGroup var migrations: MigrationOptions
@@ -76,7 +79,12 @@ struct MigrateUpCommand: AsyncParsableCommand {
         let applied = try await migrator.connection.advisingCreation(
             orElse: "Or create the schema for this role: CREATE SCHEMA brocot AUTHORIZATION …"
         ) {
-            try await migrator.up { migration in Stream.error.printText("Applying \(migration.path)") }
+            try await migrator.up {
+                Stream.error.printText("Applying \($0.path)")
+            } willWait: { holders in
+                let holder = holders.isEmpty ? "" : " by \(holders.text)"
+                Stream.error.printText("A table is locked\(holder). Trying again until --lock-timeout is over")
+            }
         }
         Stream.error.printText(applied.isEmpty ? "Nothing to apply." : "Applied \(counted(applied.count)).")
     }
@@ -110,7 +118,7 @@ struct MigratePlanCommand: AsyncParsableCommand {
         commandName: "plan", abstract: "Show what brocot migrate up would do.",
         discussion: """
             The SQL is a script for psql -v ON_ERROR_STOP=1, or for your own migration tool. Run it unchanged: it also \
-            records the migrations as applied.
+            records the migrations as applied. It fails on a database of another version.
 
             Exit status: 0, even if migrations are pending · 2 wrong files · 4 an applied migration was changed · 5 another \
             session kept a table locked · 6 cannot connect · 7 a superuser would run another role's code · 8 the database is newer

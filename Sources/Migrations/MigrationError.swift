@@ -29,12 +29,18 @@ package enum MigrationError: Error, Sendable {
     case drifted(MigrationStatus)
     /// The database has migrations that this set does not know.
     case newer(MigrationStatus)
-    /// Other sessions or prepared transactions held a lock for the whole of `lockTimeout`.
+    /// Other migrators held the lock for migrations for the whole of `lockTimeout`.
     case lockTimeout(waited: Duration, owners: [LockHolder])
+    /// A migration was tried again and again, and did not get the lock of a table within `lockTimeout`. The place is nil if the lock was
+    /// needed before the first statement. The `holders` have locked tables of schema `brocot`; none if other tables are locked.
+    case locked(at: SourceLocation?, by: PostgresError, waited: Duration, holders: [LockHolder])
     case cancelled
     /// Schema `brocot` has objects whose owners the current role does not trust. Before the first migration, every object
     /// in the schema counts.
     case foreignObjects([ForeignObject], isFirstRun: Bool)
+    /// Objects in schema `brocot` belong to other roles than the schema, so the `owner` of the schema can't replace them. Their names are
+    /// as in `ALTER … OWNER TO`.
+    case objectsOfOthers([ForeignObject], owner: String)
     /// Tables of users can run code of roles that the current role, a superuser, does not trust.
     case foreignTables([ForeignObject], role: String)
     /// The server is a standby, which can't be written to.
@@ -75,7 +81,10 @@ extension MigrationError: CustomStringConvertible {
             Use the newer version of the program that migrated it.
             """
         case .lockTimeout(let waited, let owners): Self.describeLockTimeout(waited, owners)
+        case .locked(let location, let error, let waited, let holders):
+            Self.describeLock(error, at: location, waited, holders)
         case .foreignObjects(let objects, let isFirstRun): Self.describe(objects, isFirstRun: isFirstRun)
+        case .objectsOfOthers(let objects, let owner): Self.describe(objects, schemaOwner: owner)
         case .foreignTables(let objects, let role): Self.describe(objects, role: role)
         case .cancelled: "The migration was interrupted. It changed nothing; earlier migrations stay applied."
         case .standby: "This server is a standby, which can't be written to. Connect to its primary."
@@ -97,21 +106,6 @@ extension MigrationError: CustomStringConvertible {
         }
         lines.append("This migration changed nothing; earlier migrations stay applied.")
         return lines.joined(separator: "\n")
-    }
-
-    private static func describeDrift(_ status: MigrationStatus) -> String {
-        let faults = status.entries.compactMap { entry -> String? in
-            switch entry.state {
-            case .changed: "  migration \(entry.version) \(entry.name) was applied with a different text"
-            case .skipped: "  migration \(entry.version) \(entry.name) was not applied, although later ones were"
-            case .applied, .pending, .unknown: nil
-            }
-        }
-        return """
-            The database was not made by these migrations:
-            \(faults.joined(separator: "\n"))
-            Restore the files as they were applied, and put changes into a new migration.
-            """
     }
 
     private static func describe(_ objects: [ForeignObject], isFirstRun: Bool) -> String {
@@ -155,22 +149,6 @@ extension MigrationError: CustomStringConvertible {
     private static func list(of objects: [ForeignObject]) -> String {
         (objects.prefix(20).map { "  \($0.name), owned by \($0.owner)" }
             + (objects.count > 20 ? ["  and \(objects.count - 20) more"] : [])).joined(separator: "\n")
-    }
-
-    private static func describeLockTimeout(_ waited: Duration, _ owners: [LockHolder]) -> String {
-        let holder = owners.isEmpty ? "" : " by \(owners.map(\.description).joined(separator: ", "))"
-        return """
-            A lock is held\(holder), and was not released within \(waited.formatted). If another migration is running, wait for its \
-            end, and try again or raise --lock-timeout. \(owners.map(\.advice).joined(separator: " "))
-            """
-    }
-}
-
-extension Duration {
-    /// The duration in seconds, with up to three decimals.
-    fileprivate var formatted: String {
-        let (seconds, milliseconds) = (self.milliseconds / 1000, self.milliseconds % 1000)
-        return milliseconds == 0 ? "\(seconds) s" : "\(seconds).\("\(milliseconds + 1000)".dropFirst()) s"
     }
 }
 

@@ -13,6 +13,35 @@ extension MigrationQueries {
         case everybodyUnlessSuperuser
     }
 
+    /// The objects of every schema with their owners, for the table `object` of a WITH. Indexes belong to the owner of their table.
+    static let ownedObjects = """
+        SELECT 'pg_namespace'::regclass AS catalog, oid, nspowner AS owner, oid AS schema FROM pg_namespace
+        UNION ALL
+        SELECT 'pg_class'::regclass, oid, relowner, relnamespace FROM pg_class WHERE relkind NOT IN ('i', 'I')
+        UNION ALL
+        SELECT 'pg_proc'::regclass, oid, proowner, pronamespace FROM pg_proc
+        UNION ALL
+        SELECT 'pg_type'::regclass, oid, typowner, typnamespace FROM pg_type AS type
+        WHERE typrelid = 0 AND typtype <> 'm'
+            AND NOT EXISTS (SELECT FROM pg_type AS element WHERE element.typarray = type.oid)
+        UNION ALL
+        SELECT 'pg_operator'::regclass, oid, oprowner, oprnamespace FROM pg_operator
+        UNION ALL
+        SELECT 'pg_opclass'::regclass, oid, opcowner, opcnamespace FROM pg_opclass
+        UNION ALL
+        SELECT 'pg_opfamily'::regclass, oid, opfowner, opfnamespace FROM pg_opfamily
+        UNION ALL
+        SELECT 'pg_collation'::regclass, oid, collowner, collnamespace FROM pg_collation
+        UNION ALL
+        SELECT 'pg_conversion'::regclass, oid, conowner, connamespace FROM pg_conversion
+        UNION ALL
+        SELECT 'pg_statistic_ext'::regclass, oid, stxowner, stxnamespace FROM pg_statistic_ext
+        UNION ALL
+        SELECT 'pg_ts_config'::regclass, oid, cfgowner, cfgnamespace FROM pg_ts_config
+        UNION ALL
+        SELECT 'pg_ts_dict'::regclass, oid, dictowner, dictnamespace FROM pg_ts_dict
+        """
+
     /// The objects whose owners the current role does not trust, with their owners.
     ///
     /// The owner of an object that a migration uses can run code with the rights of the migrating role. So each owner must be
@@ -21,31 +50,7 @@ extension MigrationQueries {
     static func foreignObjects(trusting trust: Trust = .grantedRoles, isFirstRun: Bool) -> String {
         """
         WITH RECURSIVE \(TrustedRoles.granted), object AS (
-            SELECT 'pg_namespace'::regclass AS catalog, oid, nspowner AS owner, oid AS schema FROM pg_namespace
-            UNION ALL
-            SELECT 'pg_class'::regclass, oid, relowner, relnamespace FROM pg_class WHERE relkind NOT IN ('i', 'I')
-            UNION ALL
-            SELECT 'pg_proc'::regclass, oid, proowner, pronamespace FROM pg_proc
-            UNION ALL
-            SELECT 'pg_type'::regclass, oid, typowner, typnamespace FROM pg_type AS type
-            WHERE typrelid = 0 AND typtype <> 'm'
-                AND NOT EXISTS (SELECT FROM pg_type AS element WHERE element.typarray = type.oid)
-            UNION ALL
-            SELECT 'pg_operator'::regclass, oid, oprowner, oprnamespace FROM pg_operator
-            UNION ALL
-            SELECT 'pg_opclass'::regclass, oid, opcowner, opcnamespace FROM pg_opclass
-            UNION ALL
-            SELECT 'pg_opfamily'::regclass, oid, opfowner, opfnamespace FROM pg_opfamily
-            UNION ALL
-            SELECT 'pg_collation'::regclass, oid, collowner, collnamespace FROM pg_collation
-            UNION ALL
-            SELECT 'pg_conversion'::regclass, oid, conowner, connamespace FROM pg_conversion
-            UNION ALL
-            SELECT 'pg_statistic_ext'::regclass, oid, stxowner, stxnamespace FROM pg_statistic_ext
-            UNION ALL
-            SELECT 'pg_ts_config'::regclass, oid, cfgowner, cfgnamespace FROM pg_ts_config
-            UNION ALL
-            SELECT 'pg_ts_dict'::regclass, oid, dictowner, dictnamespace FROM pg_ts_dict
+            \(ownedObjects)
             UNION ALL
             SELECT 'pg_trigger'::regclass, pg_trigger.oid, proowner, relnamespace
             FROM pg_trigger
@@ -67,15 +72,17 @@ extension MigrationQueries {
         """
     }
 
-    /// For scripts, before the first migration: a statement that raises an error if the current role has applied migrations already.
+    /// For scripts, before the first migration: a statement that raises an error if the current role, or one
+    /// that it is a member of, has applied migrations already.
     static let refuseOwnSchema = """
         DO $$
         BEGIN
             IF EXISTS (
+                WITH RECURSIVE \(TrustedRoles.granted)
                 SELECT FROM pg_class AS history
                 JOIN pg_namespace AS space ON space.oid = history.relnamespace
-                JOIN pg_roles AS owner ON owner.oid = history.relowner
-                WHERE space.nspname = 'brocot' AND history.relname = 'schema_migrations' AND owner.rolname = current_user
+                JOIN granted ON granted.oid = history.relowner
+                WHERE space.nspname = 'brocot' AND history.relname = 'schema_migrations'
             ) THEN
                 RAISE EXCEPTION 'schema brocot exists already'
                     USING ERRCODE = 'object_not_in_prerequisite_state',

@@ -4,15 +4,12 @@ internal import LibPQ
 ///
 /// All statements run with `search_path = pg_catalog`, except ``isStandby``, which runs outside of transactions.
 enum MigrationQueries {
-    /// The advisory lock under which migrations are applied: the first eight bytes of SHA-256 of `brocot.migrate`.
-    static let lock = AdvisoryLock(key: 1_122_106_802_429_718_329)
-
     /// Begins a migration's transaction. The isolation level is explicit, because a snapshot that is older than the lock
     /// would not show what another migrator has just applied.
     static let begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
 
     /// The settings of a migration's transaction. The settings of the role or the database could change the meaning of the
-    /// files, or stop a migration before its end.
+    /// files, or stop a migration before its end. `lockTimeout` limits the wait of each statement for a lock.
     static func settings(lockTimeout: Duration) -> String {
         """
         SET LOCAL search_path = pg_catalog, pg_temp;
@@ -33,9 +30,6 @@ enum MigrationQueries {
         SET LOCAL client_min_messages = warning;
         """
     }
-
-    /// The sessions that have the lock. NULL means a prepared transaction.
-    static let lockOwners: SQL = "SELECT holder.pid FROM pg_locks AS holder WHERE \(lock.matches("holder"))"
 
     /// Creates the schema unless it exists: an administrator may have created it for a role without that right.
     static let createSchema = """
@@ -80,6 +74,26 @@ enum MigrationQueries {
         """
 
     static let version: SQL = "SELECT coalesce(max(version), 0) FROM brocot.schema_migrations"
+
+    /// For scripts: a statement that raises an error unless this version is the latest one that was applied.
+    static func refuseAllVersions(but version: Int) -> String {
+        """
+        DO $$
+        DECLARE
+            found integer := 0;
+        BEGIN
+            IF to_regclass('brocot.schema_migrations') IS NOT NULL THEN
+                SELECT coalesce(max(version), 0) INTO found FROM brocot.schema_migrations;
+            END IF;
+            IF found <> \(version) THEN
+                RAISE EXCEPTION 'this part of the script begins after migration \(version), and the database is at %', found
+                    USING ERRCODE = 'object_not_in_prerequisite_state',
+                          HINT = 'Print the script again for this database: brocot migrate plan --sql';
+            END IF;
+        END
+        $$;
+        """
+    }
 
     /// The columns of the history, which ``AppliedMigration`` reads by their names.
     static let columns: SQL = """

@@ -50,10 +50,9 @@ package struct MigrationStatus: Sendable, Equatable {
     /// The migrations to apply, in this order. Empty unless the state is missing or behind.
     package let pending: [Migration]
     package let state: SchemaState
-    /// The latest version of the set.
-    package let latestVersion: Int
+    private let set: MigrationSet
     /// The checksums of the set's migrations, in their order.
-    private let checksums: [String]
+    let checksums: [String]
 
     /// `checksums` belong to the set's migrations, in their order. `history` has the database's rows, in any order.
     init(set: MigrationSet, checksums: [String], history: [AppliedMigration]) {
@@ -71,7 +70,7 @@ package struct MigrationStatus: Sendable, Equatable {
             .sorted { $0.version < $1.version }
             .map { Entry(version: $0.version, name: $0.name, state: .unknown, applied: $0) }
         entries = known + unknown
-        latestVersion = set.latestVersion
+        self.set = set
         self.checksums = checksums
         if entries.contains(where: { $0.state == .changed || $0.state == .skipped }) {
             state = .drifted
@@ -91,6 +90,15 @@ package struct MigrationStatus: Sendable, Equatable {
 
     /// The SHA-256 checksum of the file's text, in hexadecimal. The migration must belong to the set.
     func checksum(of migration: Migration) -> String { checksums[migration.version - 1] }
+
+    /// The migrations that were left out, although later ones are applied.
+    var skipped: [Migration] {
+        let versions = entries.filter { $0.state == .skipped }.map(\.version)
+        return set.migrations.filter { versions.contains($0.version) }
+    }
+
+    /// The latest version of the set.
+    package var latestVersion: Int { self.set.latestVersion }
 
     /// The latest version that is applied to the database; 0 if none is.
     package var databaseVersion: Int { entries.last { $0.applied != nil }?.version ?? 0 }

@@ -10,7 +10,7 @@ package struct Migrator: Sendable {
     let set: MigrationSet
     let lockTimeout: Duration
 
-    /// `lockTimeout` limits the wait for other migrators, and the wait of each statement for a lock.
+    /// `lockTimeout` limits the wait of each migration for other migrators and for locks, and the wait of each statement that only reads.
     package init(connection: Connection, set: MigrationSet = .embedded, lockTimeout: Duration = .seconds(60)) {
         self.connection = connection
         self.set = set
@@ -38,20 +38,13 @@ package struct Migrator: Sendable {
     /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)``; ``MigrationError/foreignTables(_:role:)``;
     ///   ``MigrationError/database(_:)``.
     package func refuseForeignTablesAsSuperuser(_ tables: UsedTables) async throws(MigrationError) {
-        do {
-            try await connection.run { connection throws in
-                try connection.transaction(.repeatableReadOnly, settings: readingSettings) {
-                    connection throws in
-                    try Self.refuseForeignObjects(trusting: .everybodyUnlessSuperuser, on: connection)
-                    let row = try connection.query(MigrationQueries.isSuperuserWithRegistry).single()
-                    let (isSuperuser, hasRegistry): (Bool, Bool) = (try row.decode(0), try row.decode(1))
-                    guard isSuperuser, hasRegistry || !tables.isRegistered else { return }
-                    let (objects, role) = try Self.foreignTables(tables, on: connection)
-                    if !objects.isEmpty { throw MigrationError.foreignTables(objects, role: role) }
-                }
-            }
-        } catch {
-            throw MigrationError(caught: error)
+        try await reading { connection throws in
+            try Self.refuseForeignObjects(trusting: .everybodyUnlessSuperuser, on: connection)
+            let row = try connection.query(MigrationQueries.isSuperuserWithRegistry).single()
+            let (isSuperuser, hasRegistry): (Bool, Bool) = (try row.decode(0), try row.decode(1))
+            guard isSuperuser, hasRegistry || !tables.isRegistered else { return }
+            let (objects, role) = try Self.foreignTables(tables, on: connection)
+            if !objects.isEmpty { throw MigrationError.foreignTables(objects, role: role) }
         }
     }
 
@@ -75,12 +68,46 @@ package struct Migrator: Sendable {
     private func status(
         trusting trust: MigrationQueries.Trust
     ) async throws(MigrationError) -> MigrationStatus {
+        try await reading { connection throws in
+            try Self.refuseForeignObjects(trusting: trust, on: connection)
+            return try Self.readStatus(of: connection, set)
+        }
+    }
+
+    /// The same as ``statusForMigrating()``, for the role with which the migrations run. It must be able to replace what earlier
+    /// migrations made.
+    ///
+    /// - Throws: Also ``MigrationError/objectsOfOthers(_:owner:)``.
+    func statusAsOwner() async throws(MigrationError) -> MigrationStatus {
+        try await reading { connection throws in
+            try Self.refuseForeignObjects(trusting: .grantedRolesAndTriggers, on: connection)
+            try connection.execute(script: MigrationQueries.becomeOwner)
+            var (objects, owner): ([ForeignObject], String) = ([], "")
+            for row in try connection.query(MigrationQueries.objectsOfOthers) {
+                objects.append(ForeignObject(name: try row.decode(0), owner: try row.decode(1)))
+                owner = try row.decode(2)
+            }
+            let status: MigrationStatus
+            do {
+                status = try Self.readStatus(of: connection, set)
+            } catch SQLState.insufficientPrivilege where !objects.isEmpty {
+                // The owner may not even read the history.
+                throw MigrationError.objectsOfOthers(objects, owner: owner)
+            }
+            // Before the first migration, any object is refused, whoever owns it.
+            if status.state == .behind, !objects.isEmpty { throw MigrationError.objectsOfOthers(objects, owner: owner) }
+            return status
+        }
+    }
+
+    /// Runs `body` in a transaction that only reads.
+    func reading<Value: Sendable>(
+        _ body: @Sendable (isolated Connection) throws -> Value
+    ) async throws(MigrationError) -> Value {
         do {
             return try await connection.run { connection throws in
-                try connection.transaction(.repeatableReadOnly, settings: readingSettings) {
-                    connection throws in
-                    try Self.refuseForeignObjects(trusting: trust, on: connection)
-                    return try Self.readStatus(of: connection, set)
+                try connection.transaction(.repeatableReadOnly, settings: readingSettings) { connection throws in
+                    try body(connection)
                 }
             }
         } catch {
@@ -94,38 +121,14 @@ package struct Migrator: Sendable {
     /// - Throws: ``MigrationError/database(_:)``.
     package func isAtLatestVersion() async throws(MigrationError) -> Bool {
         do {
-            let version: Int = try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(.repeatableReadOnly, settings: readingSettings) {
-                    connection throws(PostgresError) in
-                    try connection.query(MigrationQueries.version).single().decode(0)
-                }
+            let version: Int = try await reading { connection throws in
+                try connection.query(MigrationQueries.version).single().decode(0)
             }
             return version == set.latestVersion
         } catch {
-            let error = MigrationError(caught: error)
             guard case .database(let serverError) = error, serverError.sqlState == .undefinedTable else { throw error }
             return false
         }
-    }
-
-    /// Applies the pending migrations.
-    ///
-    /// - Parameter willApply: Called before each migration, on the connection's thread.
-    /// - Returns: The migrations that this call applied; empty if the database was current.
-    /// - Throws: Any ``MigrationError`` about the database. A migration that fails changes nothing; earlier migrations stay
-    ///   applied.
-    package func up(
-        willApply: @escaping @Sendable (Migration) -> Void = { _ in }
-    ) async throws(MigrationError) -> [AppliedMigration] {
-        var applied: [AppliedMigration] = []
-        guard try await statusForMigrating().isBehind() else { return applied }
-        try await refuseStandby()
-        // Each iteration applies one migration, or finds that another migrator has applied the rest.
-        for _ in set.migrations {
-            guard let migration = try await applyNext(willApply) else { return applied }
-            applied.append(migration)
-        }
-        return applied
     }
 
     func refuseStandby() async throws(MigrationError) {
@@ -138,75 +141,7 @@ package struct Migrator: Sendable {
         if isStandby { throw .standby }
     }
 
-    private enum Attempt {
-        case applied(AppliedMigration)
-        case nothingPending
-        case locked(by: [LockHolder])
-    }
-
-    /// Tries to take the lock, for `lockTimeout` at most. No transaction is open between two attempts, because an open
-    /// transaction would keep the server from removing dead rows.
-    private func applyNext(
-        _ willApply: @escaping @Sendable (Migration) -> Void
-    ) async throws(MigrationError) -> AppliedMigration? {
-        let start = ContinuousClock.now
-        var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
-        while true {
-            switch try await attempt(willApply) {
-            case .applied(let migration): return migration
-            case .nothingPending: return nil
-            case .locked(let owners):
-                guard ContinuousClock.now - start < lockTimeout else {
-                    throw .lockTimeout(waited: lockTimeout, owners: owners)
-                }
-            }
-            do {
-                try await Task.sleep(for: min(backoff.pause(), lockTimeout))
-            } catch {
-                throw MigrationError(caught: error)
-            }
-        }
-    }
-
-    private func attempt(
-        _ willApply: @escaping @Sendable (Migration) -> Void
-    ) async throws(MigrationError) -> Attempt {
-        do {
-            return try await connection.run { connection throws in
-                try connection.transaction { connection throws in
-                    try connection.execute(script: MigrationQueries.settings(lockTimeout: lockTimeout))
-                    // Without waiting, so that the program can report how long it has been waiting and for whom.
-                    guard try connection.query(MigrationQueries.lock.tryLock).single().decode(0, as: Bool.self) else {
-                        let rows = try connection.query(MigrationQueries.lockOwners)
-                        return Attempt.locked(by: try rows.map { row in LockHolder(process: try row.decode(0)) })
-                    }
-                    // The schema is created before its owner is checked, so that no other role can create it in between.
-                    try connection.execute(script: MigrationQueries.createSchema)
-                    try Self.refuseForeignObjects(trusting: .grantedRoles, on: connection)
-                    let status = try Self.readStatus(of: connection, set)
-                    guard try status.isBehind() else { return .nothingPending }
-                    willApply(status.pending[0])
-                    return .applied(try apply(status.pending[0], of: status, on: connection))
-                }
-            }
-        } catch {
-            throw MigrationError(caught: error)
-        }
-    }
-
-    private func apply(
-        _ migration: Migration, of status: MigrationStatus, on connection: isolated Connection
-    ) throws -> AppliedMigration {
-        if status.state == .missing {
-            try Self.refuseForeignObjects(trusting: .grantedRoles, isFirstRun: true, on: connection)
-            try connection.execute(script: MigrationQueries.createHistory)
-        }
-        try migration.run(on: connection)
-        let record = MigrationQueries.recordApplied(migration, checksum: status.checksum(of: migration))
-        return try AppliedMigration(try connection.query("\(record) RETURNING \(MigrationQueries.columns)").single())
-    }
-
-    private static func refuseForeignObjects(
+    static func refuseForeignObjects(
         trusting trust: MigrationQueries.Trust, isFirstRun: Bool = false, on connection: isolated Connection
     ) throws {
         let statement = MigrationQueries.foreignObjects(trusting: trust, isFirstRun: isFirstRun)
@@ -215,12 +150,15 @@ package struct Migrator: Sendable {
         if !objects.isEmpty { throw MigrationError.foreignObjects(objects, isFirstRun: isFirstRun) }
     }
 
+    /// The server computes the checksums unless they are given: for that, the texts of all migrations are sent.
     static func readStatus(
-        of connection: isolated Connection, _ set: MigrationSet
+        of connection: isolated Connection, _ set: MigrationSet, checksums known: [String]? = nil
     ) throws(PostgresError) -> MigrationStatus {
-        var checksums: [String] = []
-        for row in try connection.query(MigrationQueries.checksums(of: set.migrations.map(\.sql))) {
-            checksums.append(try row.decode(0))
+        var checksums = known ?? []
+        if known == nil {
+            for row in try connection.query(MigrationQueries.checksums(of: set.migrations.map(\.sql))) {
+                checksums.append(try row.decode(0))
+            }
         }
         var history: [AppliedMigration] = []
         if try connection.query(MigrationQueries.historyExists).single().decode(0, as: Bool.self) {

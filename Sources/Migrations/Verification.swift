@@ -5,7 +5,7 @@ extension Migrator {
     ///
     /// A transaction renames the schema, runs the migrations again, reads the definitions of both schemas from the same
     /// server, and is rolled back. No other session sees anything of it. It needs the rights of the schema's owner, and the right to create
-    /// schemas in the database. ``up(willApply:)`` does not need the second right if the schema exists.
+    /// schemas in the database. ``up(willApply:willWait:)`` does not need the second right if the schema exists.
     ///
     /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)``, ``MigrationError/drifted(_:)``,
     ///   ``MigrationError/newer(_:)``, ``MigrationError/refused(at:by:)`` or ``MigrationError/database(_:)``.

@@ -148,6 +148,13 @@ import Testing
             let up = try await BrocotProcess.run("migrate", "up", "--directory", directory, "--lock-timeout", "0.2")
             #expect(up.exitCode == 5)
             #expect(up.errors.contains("_later.sql:1:1: error: canceling statement due to lock timeout"))
+            #expect(up.errors.contains("locked by process \(holder.backendProcessIdentifier)."))
+            let patient = try await BrocotProcess.run("migrate", "up", "--directory", directory, "--lock-timeout", "2")
+            #expect(patient.exitCode == 5)
+            // Each line is printed once, although the migration was tried several times.
+            for line in ["Applying ", "A table is locked by process \(holder.backendProcessIdentifier). Trying again"] {
+                #expect(patient.errors.ranges(of: line).count == 1, "\(patient.errors)")
+            }
         }
     }
 

@@ -1,4 +1,5 @@
 import LibPQ
+import Synchronization
 import TestPostgres
 import Testing
 
@@ -114,23 +115,89 @@ import Testing
         #expect(try await lockAndReadStatus().state == .current)
     }
 
-    @Test("A migration fails if a statement waits too long for a lock") func givesUpAStatementThatWaitsTooLongForALock()
+    @Test(
+        "While a migration waits for the lock of a table, others can use the table, and the migration is applied once it is free"
+    )
+    func lockOfATable() async throws {
+        let database = TestDatabase.current
+        let first = "CREATE TABLE brocot.a ()"
+        let connection = try await database.connect()
+        _ = try await Migrator(connection: connection, set: try migrations(first)).up()
+        let (holder, other) = try await (database.connect(), database.connect())
+        try await holder.execute(script: "BEGIN; TABLE brocot.a")
+        let announced = Mutex<[Int]>([])
+        let waits = Mutex<[[LockHolder]]>([])
+        let set = try migrations(first, "ALTER TABLE brocot.a ADD COLUMN b integer")
+        let migrated = Task {
+            try await Migrator(connection: connection, set: set, lockTimeout: .seconds(180)).up(
+                willApply: { migration in announced.withLock { $0.append(migration.version) } },
+                willWait: { holders in waits.withLock { $0.append(holders) } })
+        }
+        // Three times, so that the migration was tried again.
+        for _ in 1...3 {
+            try await database.waitUntilBlocked(connection, by: holder)
+            try await other.execute(script: "SET lock_timeout = '30s'; TABLE brocot.a")
+        }
+        try await eventually("the program was told who has the lock") { waits.withLock { !$0.isEmpty } }
+        try await holder.execute(script: "COMMIT")
+        #expect(try await migrated.value.map(\.version) == [2])
+        #expect(announced.withLock { $0 } == [2])
+        #expect(waits.withLock { $0 } == [[.session(holder.backendProcessIdentifier)]])
+    }
+
+    @Test(
+        "A migration fails if it does not get the lock of a table in time, and names the place and the session that has the lock"
+    )
+    func givesUpAMigrationThatGetsNoLock() async throws {
+        let holder = try await TestDatabase.current.connect()
+        let first = "CREATE TABLE brocot.busy ()"
+        let connection = try await TestDatabase.current.connect()
+        _ = try await Migrator(connection: connection, set: try migrations(first)).up()
+        try await holder.execute(script: "BEGIN; TABLE brocot.busy")
+        let migrator = Migrator(
+            connection: connection, set: try migrations(first, "SELECT 1;\nDROP TABLE brocot.busy"),
+            lockTimeout: .milliseconds(200))
+        let error = try #require(await #expect(throws: MigrationError.self) { try await migrator.up() })
+        guard case .locked(let location, let cause, _, let holders) = error else { throw error }
+        #expect(location?.line == 2)
+        #expect(cause.sqlState == .lockNotAvailable)
+        #expect(holders == [.session(holder.backendProcessIdentifier)])
+        #expect(
+            "\(error)".contains("Tables of schema brocot are locked by process \(holder.backendProcessIdentifier)."))
+        #expect(try await migrator.status().databaseVersion == 1)
+    }
+
+    @Test("A migration names nobody if the locked table is not in schema brocot") func lockOutsideOfTheSchema()
         async throws
     {
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "CREATE TABLE public.busy ()")
         try await holder.execute(script: "BEGIN; TABLE public.busy")
         let migrator = Migrator(
-            connection: try await TestDatabase.current.connect(),
-            set: try migrations("SELECT 1;\nDROP TABLE public.busy"),
+            connection: try await TestDatabase.current.connect(), set: try migrations("DROP TABLE public.busy"),
             lockTimeout: .milliseconds(200))
-        do {
-            _ = try await migrator.up()
-            Issue.record("it did not wait")
-        } catch {
-            guard case .refused(let location, let cause) = error else { throw error }
-            #expect(location.line == 2)
-            #expect(cause.sqlState == .lockNotAvailable)
+        let error = try #require(await #expect(throws: MigrationError.self) { try await migrator.up() })
+        guard case .locked(_, _, _, holders: []) = error else { throw error }
+        #expect("\(error)".hasPrefix("dir/1_step.sql:1:1: error: canceling statement due to lock timeout"))
+    }
+
+    @Test("Some attempts wait for a lock until the server has cancelled an autovacuum that has it")
+    func waitsLongEnoughForAutovacuum()
+        async throws
+    {
+        let connection = try await TestDatabase.current.connect()
+        @Sendable func lockTimeout(atMost limit: Duration) async throws -> String {
+            try await connection.run { connection throws(PostgresError) in
+                try connection.transaction { connection throws(PostgresError) in
+                    try connection.execute(script: MigrationQueries.waitForCancelledAutovacuum(atMost: limit))
+                    return try connection.query("SELECT current_setting('lock_timeout')").single().decode(0)
+                }
+            }
         }
+        try await connection.execute("SET deadlock_timeout = '1s'")
+        #expect(try await lockTimeout(atMost: Upgrade.longestLockWait) == "1200ms")
+        #expect(try await lockTimeout(atMost: .milliseconds(300)) == "300ms")
+        try await connection.execute("SET deadlock_timeout = '1min'")
+        #expect(try await lockTimeout(atMost: Upgrade.longestLockWait) == "2s")
     }
 }

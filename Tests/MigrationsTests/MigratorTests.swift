@@ -22,6 +22,15 @@ import Testing
         #expect(try await migrator.up().isEmpty)
     }
 
+    @Test("The checksums of the files are computed once, not for each migration") func computesTheChecksumsOnce()
+        async throws
+    {
+        let connection = try await TestDatabase.current.connect()
+        // After the first migration, the server can compute no checksum.
+        let set = try migrations("ALTER FUNCTION pg_catalog.sha256(bytea) RENAME TO old_sha256", "SELECT 1", "SELECT 2")
+        #expect(try await Migrator(connection: connection, set: set).up().count == 3)
+    }
+
     @Test("Only pending migrations are applied") func appliesOnlyWhatIsPending() async throws {
         let connection = try await TestDatabase.current.connect()
         _ = try await Migrator(connection: connection, set: try migrations("CREATE TABLE brocot.a ()")).up()
@@ -149,6 +158,57 @@ import Testing
         #expect(migrated.script(lockTimeout: .seconds(60)).isEmpty)
     }
 
+    @Test(
+        "The printed script changes nothing in a database of another version, even if the client goes on after an error"
+    )
+    func refusesADatabaseOfAnotherVersion() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let texts = (1...5).map { "CREATE TABLE brocot.a\($0) ();" }
+        func upgrade(to version: Int) throws -> Migrator {
+            Migrator(connection: connection, set: try migrations(Array(texts.prefix(version))))
+        }
+        _ = try await upgrade(to: 3).up()
+        let script = try await upgrade(to: 5).status().script(lockTimeout: .seconds(60))
+        try await connection.execute("DROP SCHEMA brocot CASCADE")
+        _ = try await upgrade(to: 2).up()
+        // As psql without ON_ERROR_STOP does.
+        let transactions = script.split(separator: "\n-- dir/").dropFirst()
+        #expect(transactions.count == 2)
+        for transaction in transactions {
+            let error = await #expect(throws: PostgresError.self) {
+                try await connection.execute(script: "-- \(transaction)")
+            }
+            #expect(error?.sqlState == SQLState(rawValue: "55000"), "\(String(describing: error))")
+            #expect(error?.message.hasSuffix("and the database is at 2") == true, "\(String(describing: error))")
+            #expect(error?.hint?.contains("brocot migrate plan --sql") == true)
+            try await connection.execute(script: "ROLLBACK")
+        }
+        #expect(try await upgrade(to: 5).status().databaseVersion == 2)
+        // At the right version the script runs once.
+        _ = try await upgrade(to: 3).up()
+        try await connection.execute(script: script)
+        #expect(try await upgrade(to: 5).status().state == .current)
+        let error = await #expect(throws: PostgresError.self) { try await connection.execute(script: script) }
+        #expect(error?.message == "this part of the script begins after migration 3, and the database is at 5")
+        try await connection.execute(script: "ROLLBACK")
+    }
+
+    @Test("If a migration was left out, the error says how to apply and record it") func advisesOnALeftOutMigration()
+        async throws
+    {
+        let connection = try await TestDatabase.current.connect()
+        let migrator = Migrator(connection: connection, set: try migrations("SELECT 1", "SELECT 2", "SELECT 3"))
+        _ = try await migrator.up()
+        try await connection.execute("DELETE FROM brocot.schema_migrations WHERE version = 2")
+        let message = try #require(await failure(of: migrator))
+        #expect(message.contains("migration 2 step was not applied, although later ones were"))
+        #expect(message.contains(" -f 'dir/2_step.sql' -c \"INSERT INTO"), "\(message)")
+        #expect(!message.contains("Restore the files"))
+        let statement = try #require(message.firstMatch(of: /-c "(.*)"/)).1
+        try await connection.execute(script: "BEGIN; SET LOCAL search_path = pg_catalog; \(statement); COMMIT")
+        #expect(try await migrator.status().state == .current)
+    }
+
     private func count(_ table: String, _ connection: Connection) async throws -> Int {
         try await connection.query("SELECT count(*) FROM \(unsafeRaw: table)").single().decode(0)
     }
@@ -164,7 +224,9 @@ import Testing
 }
 
 /// A set of migrations with these texts, in files `dir/1_step.sql`, ….
-func migrations(_ texts: String...) throws -> MigrationSet {
+func migrations(_ texts: String...) throws -> MigrationSet { try migrations(texts) }
+
+func migrations(_ texts: [String]) throws -> MigrationSet {
     try MigrationSet(
         files: texts.enumerated().map { (name: "\($0.offset + 1)_step.sql", text: $0.element) }, directory: "dir")
 }

@@ -1,0 +1,121 @@
+internal import LibPQ
+
+/// Applies migrations one by one for one call of ``Migrator/up(willApply:willWait:)``.
+///
+/// While a statement waits for an exclusive lock, all later statements of other sessions wait behind it, also those that only read. So
+/// each wait is short. A migration that did not get a lock is rolled back, and tried again after a pause in which the others go on.
+struct Upgrade: Sendable {
+    /// How long a statement waits for a lock.
+    static let lockWait = Duration.milliseconds(500)
+    /// The longest wait of the attempts that wait for an autovacuum to be cancelled.
+    static let longestLockWait = Duration.seconds(2)
+    private static let attemptsPerLongWait = 5
+
+    let migrator: Migrator
+    /// The checksums of the set's migrations, in their order.
+    let checksums: [String]
+    /// Called before each migration, also if it is tried again.
+    let willApply: @Sendable (Migration) -> Void
+    /// Called when a migration did not get a lock for the first time, with those who have it as far as they are known.
+    let willWait: @Sendable ([LockHolder]) -> Void
+
+    private enum Attempt {
+        case applied(AppliedMigration)
+        case nothingPending
+        /// Another migrator has the lock for migrations.
+        case refused(by: [LockHolder])
+        /// A statement of the migration did not get a lock in time.
+        case locked(at: SourceLocation?, PostgresError)
+    }
+
+    /// Applies the next migration. It tries to take the locks, for the migrator's `lockTimeout` at most. No transaction is open between
+    /// two attempts, because an open transaction would keep the server from removing dead rows.
+    ///
+    /// - Returns: nil if another migrator has applied the rest.
+    func applyNext() async throws(MigrationError) -> AppliedMigration? {
+        let start = ContinuousClock.now
+        var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
+        var lockedAttempts = 0
+        while true {
+            let attempt = try await attempt(
+                isPatient: lockedAttempts % Self.attemptsPerLongWait == Self.attemptsPerLongWait - 1)
+            let isOver = ContinuousClock.now - start >= migrator.lockTimeout
+            switch attempt {
+            case .applied(let migration): return migration
+            case .nothingPending: return nil
+            case .refused(let owners):
+                if isOver { throw .lockTimeout(waited: migrator.lockTimeout, owners: owners) }
+            case .locked(let location, let error):
+                lockedAttempts += 1
+                guard isOver || lockedAttempts == 1 else { break }
+                let holders = try await migrator.holdersOfTableLocks(for: min(Self.lockWait, migrator.lockTimeout))
+                if isOver { throw .locked(at: location, by: error, waited: migrator.lockTimeout, holders: holders) }
+                willWait(holders)
+            }
+            do {
+                try await Task.sleep(for: min(backoff.pause(), migrator.lockTimeout))
+            } catch {
+                throw MigrationError(caught: error)
+            }
+        }
+    }
+
+    /// A patient attempt waits until the server has cancelled an autovacuum that has the lock. It does this only after `deadlock_timeout`.
+    private func attempt(isPatient: Bool) async throws(MigrationError) -> Attempt {
+        do {
+            return try await migrator.connection.run { connection throws in
+                try connection.transaction { connection throws in
+                    try connection.execute(
+                        script: MigrationQueries.settings(lockTimeout: min(Self.lockWait, migrator.lockTimeout)))
+                    if isPatient {
+                        let longest = min(Self.longestLockWait, migrator.lockTimeout)
+                        try connection.execute(script: MigrationQueries.waitForCancelledAutovacuum(atMost: longest))
+                    }
+                    return try apply(on: connection)
+                }
+            }
+        } catch {
+            switch MigrationError(caught: error) {
+            case .refused(let location, let error) where error.sqlState == .lockNotAvailable:
+                return .locked(at: location, error)
+            case .database(let error) where error.sqlState == .lockNotAvailable: return .locked(at: nil, error)
+            case let error: throw error
+            }
+        }
+    }
+
+    private func apply(on connection: isolated Connection) throws -> Attempt {
+        // Without waiting, so that the program can report how long it has been waiting and for whom.
+        guard try connection.query(MigrationQueries.lock.tryLock).single().decode(0, as: Bool.self) else {
+            let rows = try connection.query(MigrationQueries.lockOwners)
+            return .refused(by: try rows.map { row in LockHolder(process: try row.decode(0)) })
+        }
+        // The schema is created before its owner is checked, so that no other role can create it in between.
+        try connection.execute(script: MigrationQueries.createSchema)
+        try Migrator.refuseForeignObjects(trusting: .grantedRoles, on: connection)
+        try connection.execute(script: MigrationQueries.becomeOwner)
+        let status = try Migrator.readStatus(of: connection, migrator.set, checksums: checksums)
+        guard try status.isBehind() else { return .nothingPending }
+        let migration = status.pending[0]
+        willApply(migration)
+        if status.state == .missing {
+            try Migrator.refuseForeignObjects(trusting: .grantedRoles, isFirstRun: true, on: connection)
+            try connection.execute(script: MigrationQueries.createHistory)
+        }
+        try migration.run(on: connection)
+        let record = MigrationQueries.recordApplied(migration, checksum: status.checksum(of: migration))
+        return .applied(
+            try AppliedMigration(try connection.query("\(record) RETURNING \(MigrationQueries.columns)").single()))
+    }
+}
+
+extension Migrator {
+    /// The other sessions and prepared transactions that have locked tables of schema `brocot` at least for this time.
+    fileprivate func holdersOfTableLocks(for time: Duration) async throws(MigrationError) -> [LockHolder] {
+        try await reading { connection throws in
+            try connection.query(MigrationQueries.holdersOfTableLocks(for: time)).map { row throws(PostgresError) in
+                LockHolder(process: try row.decode(0))
+            }
+        }
+    }
+}
