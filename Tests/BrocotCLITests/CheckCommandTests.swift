@@ -5,7 +5,7 @@ import Testing
 
 @Suite("brocot check", .database, .timeLimit(.minutes(30))) struct CheckCommandTests {
     private func execute(_ script: String) async throws {
-        try await TestDatabase.current.connect().execute(script: script)
+        try await TestDatabase.current.observer.execute(script: script)
     }
 
     private var groceries: String { Self.groceries }
@@ -136,7 +136,7 @@ import Testing
         #expect(repair.exitCode == 0, "\(repair.errors)")
         let mended = try await BrocotProcess.run("check", "7", "--table", "public.songs")
         #expect(mended.exitCode == 0 && mended.output.contains("1 placed, 0 unplaced"), "\(mended.errors)")
-        let note: String = try await TestDatabase.current.connect().query("SELECT note FROM public.songs").single()
+        let note: String = try await TestDatabase.current.observer.query("SELECT note FROM public.songs").single()
             .decode(0)
         #expect(note == "kept")
     }

@@ -32,10 +32,10 @@ import Testing
     }
 
     @Test("brocot import places items after a rank that is not an integer") func afterFraction() async throws {
-        try await TestDatabase.current.connect().execute(
+        try await TestDatabase.current.observer.execute(
             "INSERT INTO brocot.items VALUES ('l', 'x', 7, 2, 3.5), ('other', 'y', 9, 1, 9)")
         #expect(try await BrocotProcess.run("import", "l", input: "a\n").exitCode == 0)
-        let rank = try await TestDatabase.current.connect().query(
+        let rank = try await TestDatabase.current.observer.query(
             "SELECT rank_num || '/' || rank_den FROM brocot.items WHERE item = 'a'"
         ).single()
         #expect(try rank.decode(0, as: String.self) == "4/1")
@@ -125,7 +125,7 @@ import Testing
     @Test("brocot import exits with 2 for a list that the table can't have, or that is too long") func impossibleList()
         async throws
     {
-        try await TestDatabase.current.connect().execute(
+        try await TestDatabase.current.observer.execute(
             script: "CREATE TABLE songs (playlist int, song bigint NOT NULL, UNIQUE (playlist, song))")
         let attached = try await BrocotProcess.run(
             "attach", "public.songs", "--item", "song", "--list", "playlist", "--owns-rows")
@@ -140,7 +140,7 @@ import Testing
 
     @Test("brocot import exits with 2 for a table whose rows belong to the application, and gives advice")
     func applicationsRows() async throws {
-        try await TestDatabase.current.connect().execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY)")
+        try await TestDatabase.current.observer.execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY)")
         #expect(try await BrocotProcess.run("attach", "public.tasks", "--item", "id").exitCode == 0)
         let result = try await BrocotProcess.run("import", "", "--table", "public.tasks", input: "1\n")
         #expect(result.exitCode == 2)

@@ -24,7 +24,7 @@ struct PoolerTests {
                 try await pooler.restart()
                 try await Self.request("b")
                 // Enqueuers need not send notifications that nobody waits for.
-                let flag = try await TestDatabase.current.connect().query("SELECT is_called FROM brocot.sleepers")
+                let flag = try await TestDatabase.current.observer.query("SELECT is_called FROM brocot.sleepers")
                 #expect(try flag.single().decode(0, as: Bool.self) == false)
                 try await Self.waitUntilConnectedAgain(printed)
                 daemon.send(SIGTERM)

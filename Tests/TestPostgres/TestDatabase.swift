@@ -45,8 +45,9 @@ package struct TestDatabase: Sendable {
         try await Administration.connect(to: url)
     }
 
-    /// A connection of the superuser for looks from outside. The test's first look opens it, and later ones use it again. It finds what is
-    /// in `pg_catalog`, then what is in `public`, whatever `search_path` the database has.
+    /// A connection of the superuser for looks from outside, and for statements that need no session of their own: no setting, no lock, no
+    /// open transaction. The test's first use opens it, and later ones use it again, because to open one takes longer than most statements.
+    /// It finds what is in `pg_catalog`, then what is in `public`, whatever `search_path` the database has, and creates in `public`.
     package var observer: Connection {
         get async throws { try await observation.connection(to: url) }
     }
@@ -62,7 +63,7 @@ private actor Observation {
         }
         let connecting = Task {
             let connection = try await Administration.connect(to: url)
-            try await connection.execute("SET search_path = pg_catalog, public")
+            try await connection.execute("SET search_path = public")
             return connection
         }
         self.connecting = connecting

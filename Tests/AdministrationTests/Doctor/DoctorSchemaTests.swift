@@ -33,7 +33,7 @@ import Testing
             ),
         ])
     func repair(change: String, check: String, advice: String) async throws {
-        try await TestDatabase.current.connect().execute(script: change)
+        try await TestDatabase.current.observer.execute(script: change)
         let results = try await examination()
         #expect(results.compactMap(\.failureKind).allSatisfy { $0 == .needsRepair })
         // The table was not attached, but registered by hand. So it also lacks the objects that attach creates.
@@ -162,7 +162,7 @@ import Testing
 
     @Test("brocot doctor warns of a table in which an item could have several rows", .database)
     func noUniqueKey() async throws {
-        try await TestDatabase.current.connect().execute(script: Self.cards(keys: "UNIQUE (board, rank)"))
+        try await TestDatabase.current.observer.execute(script: Self.cards(keys: "UNIQUE (board, rank)"))
         let results = try await examination()
         let result = try #require(results.first { $0.check == "duplicates" })
         #expect(result.level == .warn && result.message.hasSuffix("in public.cards"))
@@ -231,7 +231,7 @@ import Testing
 
     @Test("brocot doctor warns of requests that no daemon applies", .database)
     func nobodyApplies() async throws {
-        try await TestDatabase.current.connect().execute(
+        try await TestDatabase.current.observer.execute(
             "INSERT INTO brocot.move_requests (items, placement, requested_at) VALUES ('{a}', 'last', now() - interval '1 h')"
         )
         let results = try await examination()
