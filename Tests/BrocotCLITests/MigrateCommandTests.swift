@@ -155,7 +155,7 @@ import Testing
     @Test("brocot migrate status without a right names the grant", .database)
     func statusWithoutRight() async throws {
         let owner = try await TestDatabase.current.connect()
-        try await GrantedRole.with("reader", owner: owner) { roles in
+        try await GrantedRole.with(.reader, owner: owner) { roles in
             let granted = try await BrocotProcess.run("migrate", "status", databaseURL: roles[0].url)
             #expect(granted.exitCode == 0, "\(granted.errors)")
             try await owner.execute("REVOKE USAGE ON SCHEMA brocot FROM \(identifier: roles[0].name)")

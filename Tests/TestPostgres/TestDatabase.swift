@@ -77,8 +77,8 @@ package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
     enum Source: Sendable {
         /// It is created for the test, and dropped afterwards.
         case copy(of: DatabaseTemplate, on: TestServer)
-        /// The empty database that tests share which create nothing that stays.
-        case common
+        /// The copy that tests share which leave nothing there that others see.
+        case common(DatabaseTemplate)
     }
 
     /// Tells this trait from others of the same test.
@@ -115,8 +115,8 @@ package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
 
     private func withDatabase(_ function: @Sendable () async throws -> Void) async throws {
         switch source {
-        case .common:
-            let (cluster, name) = try await SharedServer.shared.commonDatabase()
+        case .common(let template):
+            let (cluster, name) = try await SharedServer.shared.commonDatabase(template)
             try await run(function, in: TestDatabase(name: name, cluster: cluster)).get()
         case .copy(let template, on: .shared): try await onSharedServer(template, function)
         case .copy(let template, on: .own(let settings)): try await onOwnServer(settings, template, function)
@@ -170,6 +170,13 @@ extension Trait where Self == DatabaseTrait {
     /// A migrated database on the shared server in which ``OverloadTraps/set()`` takes little time.
     package static var databaseWithOverloadTraps: Self { DatabaseTrait(.copy(of: .traps, on: .shared)) }
 
+    /// A migrated database on the shared server with ``AttachedTasks``.
+    package static var databaseWithAttachedTasks: Self { DatabaseTrait(.copy(of: .attachedTasks, on: .shared)) }
+
     /// The empty database that all tests with this trait share. Such a test creates nothing there that stays, but temporary tables.
-    package static var commonDatabase: Self { DatabaseTrait(.common) }
+    package static var commonDatabase: Self { DatabaseTrait(.common(.empty)) }
+
+    /// The migrated database that all tests with this trait share. Such a test leaves no row and no object there, counts no rows of Brocot's
+    /// tables, and waits for no notification: what it changes is rolled back.
+    package static var commonMigratedDatabase: Self { DatabaseTrait(.common(.migrated)) }
 }
