@@ -107,7 +107,8 @@ let package = Package(
             swiftSettings: strict),
 
         .target(
-            name: "TestPostgres", dependencies: ["LibPQ", "LocalPostgres", "Migrations", logging, subprocess],
+            name: "TestPostgres",
+            dependencies: ["Administration", "LibPQ", "LocalPostgres", "Migrations", "Ordering", logging, subprocess],
             path: "Tests/TestPostgres", swiftSettings: strict),
         .target(
             name: "EditingTraces", dependencies: [subprocess], path: "Tests/EditingTraces", swiftSettings: strict),
@@ -205,9 +206,10 @@ let package = Package(
         .testTarget(
             name: "BrocotCLITests",
             dependencies: [
-                "Administration", "BrocotCLI", "FaultHarness", "LibPQ", "LocalPostgres", "MoveQueue",
-                "SupervisionHarness",
-                "TestPostgres", subprocess, logging, serviceLifecycle, configuration,
+                "Administration", "BrocotCLI", "FaultHarness", "LibPQ", "LocalPostgres", "MoveQueue", "Ordering",
+                "OrderingModel", "QueueHarness", "SupervisionHarness", "TestPostgres", subprocess, logging,
+                serviceLifecycle,
+                configuration,
             ],
             swiftSettings: strict),
     ]

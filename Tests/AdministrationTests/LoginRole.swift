@@ -8,7 +8,7 @@ enum LoginRole {
     static func with(
         _ kind: RoleKind, _ body: (TestRole, Connection) async throws -> Void
     ) async throws {
-        let owner = try await TestDatabase.current.connect()
+        let owner = try await TestDatabase.current.observer
         // A name that has to be quoted.
         try await TestRole.with("\(kind.rawValue) \"quoted\"", owner: owner) { role in
             let missing = try await owner.run { connection throws in

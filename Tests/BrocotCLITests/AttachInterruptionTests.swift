@@ -27,7 +27,7 @@ import Testing
         ) { brocot in
             // A row that somebody has locked is left for the end.
             try await connection.execute(script: "BEGIN; SELECT FROM tasks WHERE id = 1 FOR UPDATE")
-            let observer = try await TestDatabase.current.connect()
+            let observer = try await TestDatabase.current.observer
             try await eventually("some rows are placed") {
                 try await observer.query("SELECT count(*) > 1000 FROM tasks WHERE rank IS NOT NULL").single().decode(0)
             }

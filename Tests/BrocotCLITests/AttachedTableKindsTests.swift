@@ -9,11 +9,10 @@ import Testing
 #endif
 
 @Suite("Attached tables of special kinds", .database, .timeLimit(.minutes(30))) struct AttachedTableKindsTests {
-    private func attach(_ script: String, _ arguments: String...) async throws -> Connection {
-        let connection = try await TestDatabase.current.connect()
+    private func attachTasks(_ script: String) async throws -> Connection {
+        let connection = try await TestDatabase.current.observer
         try await connection.execute(script: script)
-        let attached = try await BrocotProcess.run(["attach", "public.tasks", "--item", "id"] + arguments)
-        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await attach("tasks", lists: ["project_id"])
         return connection
     }
 
@@ -28,13 +27,13 @@ import Testing
 
     @Test("Rows of a partitioned table are placed, moved, and taken to other partitions")
     func partitions() async throws {
-        let connection = try await attach(
+        let connection = try await attachTasks(
             """
             CREATE TABLE tasks (id int, project_id int, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
             CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
             CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
             INSERT INTO tasks VALUES (1, 1), (2, 1), (3, 1), (4, 2);
-            """, "--list", "project_id")
+            """)
         try await connection.execute(
             script: """
                 CREATE TABLE tasks_3 PARTITION OF tasks FOR VALUES IN (3);
@@ -43,11 +42,11 @@ import Testing
                 SELECT brocot.move(3, 2, first => true, from_list => 1, ordered_table => 'public.tasks');
                 SELECT brocot.move_items(3, '{6,5}'::int[], last => true, ordered_table => 'public.tasks');
                 """)
-        try await BrocotProcess.drain()
+        try await drain()
         #expect(try await order(of: 1, on: connection) == "31")
         #expect(try await order(of: 3, on: connection) == "265")
         try await connection.execute(script: "UPDATE tasks SET project_id = 2 WHERE id IN (3, 6)")
-        try await BrocotProcess.drain()
+        try await drain()
         #expect(try await order(of: 2, on: connection) == "436")
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
         #expect(try await BrocotProcess.run("check").exitCode == 0)
@@ -63,16 +62,16 @@ import Testing
             "BEFORE UPDATE OF title ON tasks FOR EACH ROW",
         ])
     func updatedAt(events: String) async throws {
-        let connection = try await attach(
+        let connection = try await attachTasks(
             """
             CREATE TABLE tasks (id int PRIMARY KEY, project_id int, title text, updated_at timestamptz DEFAULT '2000-01-01');
             CREATE FUNCTION touch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.updated_at := now(); RETURN NEW; END';
             CREATE TRIGGER touch \(events) EXECUTE FUNCTION touch();
             INSERT INTO tasks VALUES (1, 1, 'a'), (2, 1, 'b');
-            """, "--list", "project_id")
+            """)
         try await connection.execute(
             script: "SELECT brocot.move(1, 2, first => true, ordered_table => 'public.tasks')")
-        try await BrocotProcess.drain()
+        try await drain()
         #expect(try await order(of: 1, on: connection) == "21")
         let touched: SQL = "SELECT count(*) FROM tasks WHERE updated_at > '2000-01-01'"
         #expect(try await connection.query(touched).single().decode(0, as: Int.self) == 0)
@@ -82,8 +81,8 @@ import Testing
 
     @Test("A registry row that no daemon can serve makes its lists wait, and brocot doctor names the reason")
     func registryByHand() async throws {
-        let connection = try await attach(
-            "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, gone boolean)", "--list", "project_id")
+        let connection = try await attachTasks(
+            "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, gone boolean)")
         try await connection.execute(
             script: """
                 INSERT INTO tasks VALUES (1, 1);
@@ -95,7 +94,7 @@ import Testing
         #expect(doctor.exitCode == 7 && doctor.output.contains("column \"nowhere\" does not exist"), "\(doctor.output)")
         try await connection.execute(
             script: "UPDATE brocot.ordered_tables SET visible = '(gone IS NOT TRUE)' WHERE name = 'public.tasks'")
-        try await BrocotProcess.drain()
+        try await drain()
         #expect(try await order(of: 1, on: connection) == "1")
     }
 }

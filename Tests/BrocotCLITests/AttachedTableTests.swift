@@ -9,11 +9,10 @@ import Testing
     )
 
     /// Attaches an empty table, to which the application then adds three rows.
-    private func attach() async throws -> Connection {
+    private func attachTasks() async throws -> Connection {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(script: "CREATE TABLE tasks (id uuid PRIMARY KEY, project_id bigint, title text)")
-        let attached = try await BrocotProcess.run("attach", "public.tasks", "--item", "id", "--list", "project_id")
-        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await attach("tasks", lists: ["project_id"])
         try await connection.execute(
             script: """
                 INSERT INTO tasks (id, project_id, title) VALUES
@@ -48,41 +47,40 @@ import Testing
                 'BEGIN UPDATE tasks SET project_id = NEW.project_id WHERE parent = NEW.id; RETURN NULL; END';
                 CREATE TRIGGER children AFTER UPDATE OF project_id ON tasks FOR EACH ROW EXECUTE FUNCTION children();
                 """)
-        let attached = try await BrocotProcess.run("attach", "public.tasks", "--item", "id", "--list", "project_id")
-        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await attach("tasks", lists: ["project_id"])
         try await connection.execute(
             script: "SELECT brocot.move(7, 1, last => true, from_list => 1, ordered_table => 'public.tasks')")
-        try await BrocotProcess.drain()
+        try await drain()
         #expect(try await titles(of: 7, on: connection) == "abcd")
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
 
     @Test("New rows of an attached table come last, and moves place rows where they ask")
     func moves() async throws {
-        let connection = try await attach()
+        let connection = try await attachTasks()
         #expect(try await titles(of: 7, on: connection) == "abc")
         try await move(Self.third, "first => true", on: connection)
-        try await BrocotProcess.drain()
+        try await drain()
         #expect(try await titles(of: 7, on: connection) == "cab")
         // Three moves in one batch, after which rows stand where others stood.
         try await move(Self.first, "first => true", on: connection)
         try await move(Self.third, "last => true", on: connection)
         try await move(Self.second, "first => true", on: connection)
-        try await BrocotProcess.drain()
+        try await drain()
         #expect(try await titles(of: 7, on: connection) == "bac")
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
 
     @Test("A row whose list changes comes last in the new list, and a stale row that is saved undoes no move")
     func updates() async throws {
-        let connection = try await attach()
+        let connection = try await attachTasks()
         try await connection.execute(script: "UPDATE tasks SET project_id = 8 WHERE title = 'a'")
-        try await BrocotProcess.drain()
+        try await drain()
         #expect(try await titles(of: 7, on: connection) == "bc")
         #expect(try await titles(of: 8, on: connection) == "a")
         try await connection.execute(script: "CREATE TEMPORARY TABLE stale AS SELECT * FROM tasks WHERE title = 'c'")
         try await move(Self.third, "first => true", on: connection)
-        try await BrocotProcess.drain()
+        try await drain()
         try await connection.execute(
             script: """
                 UPDATE tasks SET (project_id, title, rank, rank_num, rank_den)
@@ -94,14 +92,14 @@ import Testing
 
     @Test("A new row that is deleted, or that already has a place, is skipped")
     func arriving() async throws {
-        let connection = try await attach()
+        let connection = try await attachTasks()
         try await connection.execute(
             script: """
                 INSERT INTO tasks (id, project_id, title) SELECT gen_random_uuid(), 7, title FROM unnest('{d,e,f}'::text[]) AS title;
                 DELETE FROM tasks WHERE title = 'e';
                 """)
         try await move(Self.third, "first => true", on: connection)
-        try await BrocotProcess.drain()
+        try await drain()
         #expect(try await titles(of: 7, on: connection) == "cabdf")
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
@@ -123,7 +121,7 @@ import Testing
             script: "INSERT INTO cards (id, team, state) VALUES (2, 7, 'to \"do\"'), (3, 7, 'done')")
         try await connection.execute(
             script: "SELECT brocot.move('', 3, first => true, ordered_table => 'public.cards.overall')")
-        try await BrocotProcess.drain()
+        try await drain()
         let orders = try await connection.query(
             """
             SELECT (SELECT string_agg(id::text, '' ORDER BY overall) FROM cards),
@@ -137,10 +135,10 @@ import Testing
     }
 
     @Test("A detached table causes no requests") func detach() async throws {
-        let connection = try await attach()
+        let connection = try await attachTasks()
         #expect(try await BrocotProcess.run("detach", "public.tasks", "--drop-columns").exitCode == 0)
         try await connection.execute(script: "INSERT INTO tasks VALUES (gen_random_uuid(), 7, 'd')")
-        try await BrocotProcess.drain()
+        try await drain()
         #expect(try await connection.query("SELECT FROM brocot.move_requests").isEmpty)
     }
 
@@ -159,13 +157,13 @@ import Testing
                 UPDATE tasks SET deleted_at = now() WHERE title IN ('a', 'c');
                 SELECT brocot.move(7, 5, at => 1, ordered_table => 'public.tasks');
                 """)
-        try await BrocotProcess.drain()
+        try await drain()
         #expect(try await titles(of: 7, on: connection) == "abecd")
         let shown = try await BrocotProcess.run("show", "7", "--table", "public.tasks", "--json")
         #expect(shown.output.matches(of: /"item" : "(.)"/).map(\.1) == ["2", "5", "4"])
         try await connection.execute(script: "UPDATE tasks SET deleted_at = NULL")
         try await connection.execute(script: "SELECT brocot.move(7, 5, at => 1, ordered_table => 'public.tasks')")
-        try await BrocotProcess.drain()
+        try await drain()
         #expect(try await titles(of: 7, on: connection) == "aebcd")
         #expect(try await BrocotProcess.run("doctor").output.contains("orders"))
     }
@@ -180,9 +178,7 @@ import Testing
                     playlist int, song text, added_by text NOT NULL DEFAULT 'brocot', PRIMARY KEY (playlist, song));
                 INSERT INTO songs VALUES (1, 'a', 'me');
                 """)
-        let attached = try await BrocotProcess.run(
-            "attach", "public.songs", "--item", "song", "--list", "playlist", "--owns-rows")
-        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await attach("songs", item: "song", lists: ["playlist"], ownsRows: true)
         try await connection.execute(
             script: """
                 SELECT brocot.move_items(1, '{b,c}'::text[], first => true, ordered_table => 'public.songs');
@@ -191,7 +187,7 @@ import Testing
                 INSERT INTO songs (playlist, song) VALUES (1, 'd');
                 SELECT brocot.remove(1, 'd'::text, ordered_table => 'public.songs');
                 """)
-        try await BrocotProcess.drain()
+        try await drain()
         let rows = try await connection.query(
             "SELECT string_agg(playlist || song || ' ' || added_by, ', ' ORDER BY playlist, rank) FROM songs")
         #expect(try rows.single().decode(0, as: String.self) == "1c brocot, 2a me")
@@ -202,9 +198,7 @@ import Testing
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: "CREATE TABLE songs (playlist int, song text, PRIMARY KEY (playlist, song))")
-        let attached = try await BrocotProcess.run(
-            "attach", "public.songs", "--item", "song", "--list", "playlist", "--owns-rows")
-        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await attach("songs", item: "song", lists: ["playlist"], ownsRows: true)
         try await connection.execute(
             script: "SELECT brocot.move(1, 'a'::text, first => true, ordered_table => 'public.songs')")
         try await connection.execute(script: "BEGIN; INSERT INTO songs VALUES (1, 'a')")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("brocot check", .database, .timeLimit(.minutes(30))) struct CheckCommandTests {
     private func execute(_ script: String) async throws {
-        try await TestDatabase.current.connect().execute(script: script)
+        try await TestDatabase.current.observer.execute(script: script)
     }
 
     private var groceries: String { Self.groceries }
@@ -121,9 +121,7 @@ import Testing
     @Test("brocot check prints the command that repairs a list of an attached table, which keeps the rows")
     func printsRepairCommand() async throws {
         try await execute("CREATE TABLE public.songs (list bigint, song bigint, note text, PRIMARY KEY (list, song))")
-        let attach = try await BrocotProcess.run(
-            "attach", "public.songs", "--list", "list", "--item", "song", "--owns-rows")
-        #expect(attach.exitCode == 0, "\(attach.errors)")
+        try await attach("songs", item: "song", lists: ["list"], ownsRows: true)
         try await execute(
             """
             ALTER TABLE public.songs DROP CONSTRAINT brocot_rank_is_valid;
@@ -136,7 +134,7 @@ import Testing
         #expect(repair.exitCode == 0, "\(repair.errors)")
         let mended = try await BrocotProcess.run("check", "7", "--table", "public.songs")
         #expect(mended.exitCode == 0 && mended.output.contains("1 placed, 0 unplaced"), "\(mended.errors)")
-        let note: String = try await TestDatabase.current.connect().query("SELECT note FROM public.songs").single()
+        let note: String = try await TestDatabase.current.observer.query("SELECT note FROM public.songs").single()
             .decode(0)
         #expect(note == "kept")
     }
@@ -176,7 +174,7 @@ import Testing
         arguments: ["check", "show"])
     func listLikeTable(command: String) async throws {
         try await execute("CREATE TABLE cards (id int PRIMARY KEY)")
-        #expect(try await BrocotProcess.run("attach", "public.cards", "--item", "id").exitCode == 0)
+        try await attach("cards")
         let told = try await BrocotProcess.run(command, "public.cards")
         #expect(
             told.errors == """
@@ -196,9 +194,7 @@ import Testing
             let tables: [Table]
         }
         try await execute("CREATE TABLE tasks (id int PRIMARY KEY); CREATE TABLE songs (id int PRIMARY KEY)")
-        for table in ["tasks", "songs"] {
-            #expect(try await BrocotProcess.run("attach", "public.\(table)", "--item", "id").exitCode == 0)
-        }
+        for table in ["tasks", "songs"] { try await attach(table) }
         try await execute("ALTER TABLE songs DROP CONSTRAINT brocot_rank_is_valid")
         let check = try await BrocotProcess.run("check", "--json")
         #expect(check.exitCode == 7)
@@ -265,8 +261,8 @@ import Testing
         }
         let owner = try await TestDatabase.current.connect()
         try await owner.execute(script: "CREATE TABLE tasks (id int PRIMARY KEY)")
-        #expect(try await BrocotProcess.run("attach", "public.tasks", "--item", "id").exitCode == 0)
-        try await GrantedRole.with("requester", owner: owner) { roles in
+        try await attach("tasks")
+        try await GrantedRole.with(.requester, owner: owner) { roles in
             try await owner.execute(script: "CREATE SCHEMA os; CREATE TABLE os.songs (id int PRIMARY KEY)")
             #expect(try await BrocotProcess.run("attach", "os.songs", "--item", "id").exitCode == 0)
             let check = try await BrocotProcess.run("check", "--json", databaseURL: roles[0].url)

@@ -189,7 +189,7 @@ struct CommandHostileSearchPathTests {
         #expect(try await succeed("status").contains("not card 3"))
         _ = try await succeed("release", "1", "--table", "public.cards", "--reject")
         #expect(try await faults() == [])
-        try await GrantedRole.with("daemon", owner: administrator) { roles in
+        try await GrantedRole.with(.daemon, owner: administrator) { roles in
             for kind in ["requester", "reader", "daemon"] {
                 _ = try await succeed("grant", kind, roles[0].name, "--dry-run")
                 _ = try await succeed("grant", kind, roles[0].name)

@@ -2,6 +2,8 @@ import FoundationEssentials
 import TestPostgres
 import Testing
 
+@testable import BrocotCLI
+
 @Suite("Configuration of the daemon", .timeLimit(.minutes(30))) struct ConfigurationTests {
     @Test("A setting comes from an option, the environment, a file or the default, and --dump-config names the source")
     func precedence() async throws {
@@ -93,32 +95,52 @@ import Testing
     @Test(
         "A wrong value is refused with exit code 2 and the name of its source",
         arguments: [
-            (["--workers", "0"], [:], "--workers must be a whole number from 1 to 256, not 0"),
-            ([], ["BROCOT_WORKERS": "300"], "BROCOT_WORKERS must be a whole number from 1 to 256, not 300"),
-            ([], ["BROCOT_WORKERS": "many"], #"BROCOT_WORKERS must be a whole number from 1 to 256, not "many""#),
-            (
-                [], ["BROCOT_LOG_LEVEL": "loud"],
-                #"BROCOT_LOG_LEVEL must be trace, debug, info, notice, warning, error or critical, not "loud""#
-            ),
-            (
-                ["--on-poison", "hold", "--on-poison", "public.cards=ignore"], [:],
-                #", not "hold,public.cards=ignore""#
-            ),
-            ([], ["BROCOT_ON_POISON": "=hold"], "BROCOT_ON_POISON must be skip or hold, or for one table"),
-            ([], ["BROCOT_HTTP": "9187"], "BROCOT_HTTP must be an address such as 127.0.0.1:9187"),
-            (["--http", "9187"], [:], "--http must be an address such as 127.0.0.1:9187"),
-            (["--poll-interval", "-1"], [:], "--poll-interval must be 0, or a number of seconds from 0.1 to 86400"),
-            (["--log-retention", "-1"], [:], "--log-retention must be a whole number from 0 to 36500, not -1"),
-            ([], ["BROCOT_POLL_INTERVAL": "0.01"], "BROCOT_POLL_INTERVAL must be 0, or a number of seconds"),
-        ] as [([String], [String: String], String)])
-    func wrongValue(options: [String], environment: [String: String], complaint: String) async throws {
-        let result = try await dump(options, environment)
+            (["--workers", "0"], "--workers must be a whole number from 1 to 256, not 0"),
+            (["--on-poison", "hold", "--on-poison", "public.cards=ignore"], #", not "hold,public.cards=ignore""#),
+            (["--http", "9187"], "--http must be an address such as 127.0.0.1:9187"),
+            (["--poll-interval", "-1"], "--poll-interval must be 0, or a number of seconds from 0.1 to 86400"),
+            (["--log-retention", "-1"], "--log-retention must be a whole number from 0 to 36500, not -1"),
+        ])
+    func wrongOption(options: [String], complaint: String) async throws {
+        let result = try await dump(options, [:])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains(complaint), "\(result.errors)")
     }
 
     @Test(
-        "An invalid configuration file is refused with exit code 2 and the reason",
+        "A wrong value of a variable is refused with the variable's name",
+        arguments: [
+            ("BROCOT_WORKERS", "300", "BROCOT_WORKERS must be a whole number from 1 to 256, not 300"),
+            ("BROCOT_WORKERS", "many", #"BROCOT_WORKERS must be a whole number from 1 to 256, not "many""#),
+            (
+                "BROCOT_LOG_LEVEL", "loud",
+                #"BROCOT_LOG_LEVEL must be trace, debug, info, notice, warning, error or critical, not "loud""#
+            ),
+            ("BROCOT_ON_POISON", "=hold", "BROCOT_ON_POISON must be skip or hold, or for one table"),
+            ("BROCOT_HTTP", "9187", "BROCOT_HTTP must be an address such as 127.0.0.1:9187"),
+            ("BROCOT_POLL_INTERVAL", "0.01", "BROCOT_POLL_INTERVAL must be 0, or a number of seconds"),
+        ])
+    func wrongVariable(name: String, value: String, complaint: String) throws {
+        let error = try #require(
+            #expect(throws: CommandFailure.self) { try Self.read(environment: [name: value], file: nil) })
+        #expect(error.status == .usage)
+        #expect(error.description.contains(complaint), "\(error)")
+    }
+
+    @Test("A wrong value of a variable, and an invalid configuration file, end the daemon with exit code 2")
+    func exitCode() async throws {
+        #expect(try await dump([], ["BROCOT_WORKERS": "300"]).exitCode == 2)
+        try await withTemporaryFolder { folder in
+            let file = "\(folder)/brocot.json"
+            try write("[3]", to: file)
+            let result = try await dump(["--config", file], [:])
+            #expect(result.exitCode == 2)
+            #expect(result.errors.contains("\(file) is not a JSON object"), "\(result.errors)")
+        }
+    }
+
+    @Test(
+        "An invalid configuration file is refused with its name and the reason",
         arguments: [
             (#"{"wokers": 3}"#, #":1:2: "wokers" is not a setting"#),
             (#"{"drain": true}"#, #":1:2: "drain" is not a setting"#),
@@ -141,9 +163,10 @@ import Testing
         try await withTemporaryFolder { folder in
             let file = "\(folder)/brocot.json"
             try write(text, to: file)
-            let result = try await dump(["--config", file], [:])
-            #expect(result.exitCode == 2)
-            #expect(result.errors.contains(complaint) && result.errors.contains(file), "\(result.errors)")
+            let error = try #require(
+                #expect(throws: CommandFailure.self) { try Self.read(environment: [:], file: file) })
+            #expect(error.status == .usage)
+            #expect(error.description.contains(complaint) && error.description.contains(file), "\(error)")
         }
     }
 
@@ -232,6 +255,14 @@ import Testing
 
     private func write(_ text: String, to file: String) throws {
         try Data(text.utf8).write(to: URL(filePath: file))
+    }
+
+    /// Reads the settings as a daemon does.
+    private static func read(environment: [String: String], file path: String?) throws {
+        let file = try path.map {
+            try ConfigurationFile(path: $0, knownKeys: DaemonSettings.keys, textKeys: DaemonSettings.textKeys)
+        }
+        _ = try DaemonSettings(SettingsReader(options: [:], environment: environment, file: file))
     }
 
     private func dump(_ options: [String], _ environment: [String: String]) async throws -> BrocotProcess {

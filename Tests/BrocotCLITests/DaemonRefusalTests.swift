@@ -16,7 +16,7 @@ import Testing
     func listenerLacksRight(right: String) async throws {
         let owner = try await TestDatabase.current.connect()
         let printed = PrintedText()
-        try await GrantedRole.with("daemon", owner: owner) { roles in
+        try await GrantedRole.with(.daemon, owner: owner) { roles in
             let role = roles[0]
             try await owner.execute(script: "REVOKE \(right) FROM \(role.name)")
             let exitCode = try await RunningBrocot.run(
@@ -50,7 +50,7 @@ import Testing
     @Test("The daemon samples metrics again when it gets the missing right")
     func samplingLacksRight() async throws {
         let owner = try await TestDatabase.current.connect()
-        try await GrantedRole.with("daemon", owner: owner) { roles in
+        try await GrantedRole.with(.daemon, owner: owner) { roles in
             let role = roles[0]
             try await owner.execute(script: "REVOKE SELECT ON brocot.queue_status FROM \(role.name)")
             let exitCode = try await RunningBrocot.run(
@@ -82,7 +82,7 @@ import Testing
     func workersLackRight() async throws {
         let owner = try await TestDatabase.current.connect()
         let printed = PrintedText()
-        try await GrantedRole.with("daemon", owner: owner) { roles in
+        try await GrantedRole.with(.daemon, owner: owner) { roles in
             let role = roles[0]
             try await owner.execute(script: "REVOKE INSERT ON brocot.move_log FROM \(role.name)")
             try await owner.execute("SELECT brocot.move('l', 'a', last => true)")

@@ -24,8 +24,7 @@ import Testing
     func flagClearedByAnotherDaemon() async throws {
         let exitCode = try await run { daemon in
             try await waitUntil(aDaemonSleeps: true)
-            let other = try await TestDatabase.current.connect()
-            try await other.execute("SELECT setval('brocot.sleepers', 1, false)")
+            try await TestDatabase.current.observer.execute("SELECT setval('brocot.sleepers', 1, false)")
             try await waitUntil(aDaemonSleeps: true)
             daemon.send(SIGTERM)
         }
@@ -55,8 +54,8 @@ import Testing
 
     @Test("A daemon whose role only reads by default applies requests, and sets the sleep flag")
     func readsByDefault() async throws {
-        let owner = try await TestDatabase.current.connect()
-        try await GrantedRole.with("daemon", owner: owner) { roles in
+        let owner = try await TestDatabase.current.observer
+        try await GrantedRole.with(.daemon, owner: owner) { roles in
             try await owner.execute(
                 "ALTER ROLE \(identifier: roles[0].name) SET default_transaction_read_only = on")
             let exitCode = try await run(databaseURL: roles[0].url) { daemon in
@@ -96,7 +95,7 @@ import Testing
 {
     @Test("A daemon with --poll-interval 0 sends no queries while idle, and applies later requests")
     func longRest() async throws {
-        let connection = try await TestDatabase.current.connect()
+        let connection = try await TestDatabase.current.observer
         try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
@@ -116,7 +115,7 @@ import Testing
 
     @Test("A daemon with --poll-interval 0 applies a request that was made before its sleep and committed later")
     func longRestAfterLateCommit() async throws {
-        let connection = try await TestDatabase.current.connect()
+        let connection = try await TestDatabase.current.observer
         try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
         let early = try await TestDatabase.current.connect()
         try await early.execute(script: "BEGIN; SELECT brocot.move('l', 'second', last => true)")
@@ -137,7 +136,7 @@ import Testing
 
     @Test("A daemon that rests sets the sleep flag again after another daemon stopped")
     func anotherDaemonStops() async throws {
-        let connection = try await TestDatabase.current.connect()
+        let connection = try await TestDatabase.current.observer
         try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
@@ -194,6 +193,6 @@ private func aDaemonSleeps() async throws -> Bool {
 
 private func waitUntil(aDaemonSleeps wanted: Bool) async throws {
     try await eventually(
-        "enqueuers are told whether a daemon sleeps: \(wanted)", within: .seconds(120), pause: .milliseconds(20),
+        "enqueuers are told whether a daemon sleeps: \(wanted)", within: .seconds(120),
         read: { try await aDaemonSleeps() }, until: { $0 == wanted })
 }

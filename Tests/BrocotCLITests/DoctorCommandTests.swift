@@ -29,7 +29,7 @@ import Testing
 
     @Test("brocot doctor prints a line for each check, with the advice below", .database)
     func text() async throws {
-        try await TestDatabase.current.connect().execute(script: Self.held)
+        try await TestDatabase.current.observer.execute(script: Self.held)
         let result = try await BrocotProcess.run("doctor")
         #expect(result.exitCode == 7)
         #expect(result.output.contains("ok    schema      version "))
@@ -48,7 +48,7 @@ import Testing
             ),
         ] as [(String, Int32, String)])
     func schemaState(change: String, expected: Int32, advice: String) async throws {
-        try await TestDatabase.current.connect().execute(script: change)
+        try await TestDatabase.current.observer.execute(script: change)
         let (exitCode, results) = try await examine()
         #expect(exitCode == expected)
         let failures = results.filter { $0.level == "fail" }

@@ -17,7 +17,7 @@ import Testing
             case "sh": try await Self.run(block)
             case "" where previous?.language == "sql":
                 let query = try #require(previous?.text)
-                if query.contains("rank") { try await BrocotProcess.drain() }
+                if query.contains("rank") { try await drain() }
                 let printed = block.text.split(separator: "\n").dropFirst(2).map(Self.cells)
                 let rows = try await connection.query(SQL(unsafeRaw: Self.withText(query)))
                 #expect(try rows.map { [try $0.decode(0), try $0.decode(1)] } == printed)

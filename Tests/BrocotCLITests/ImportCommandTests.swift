@@ -32,10 +32,10 @@ import Testing
     }
 
     @Test("brocot import places items after a rank that is not an integer") func afterFraction() async throws {
-        try await TestDatabase.current.connect().execute(
+        try await TestDatabase.current.observer.execute(
             "INSERT INTO brocot.items VALUES ('l', 'x', 7, 2, 3.5), ('other', 'y', 9, 1, 9)")
         #expect(try await BrocotProcess.run("import", "l", input: "a\n").exitCode == 0)
-        let rank = try await TestDatabase.current.connect().query(
+        let rank = try await TestDatabase.current.observer.query(
             "SELECT rank_num || '/' || rank_den FROM brocot.items WHERE item = 'a'"
         ).single()
         #expect(try rank.decode(0, as: String.self) == "4/1")
@@ -83,9 +83,7 @@ import Testing
                 CREATE TABLE songs (
                     playlist int, year int, song bigint NOT NULL, note text DEFAULT 'n', UNIQUE (playlist, year, song))
                 """)
-        let attached = try await BrocotProcess.run(
-            "attach", "public.songs", "--item", "song", "--list", "playlist", "--list", "year", "--owns-rows")
-        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await attach("songs", item: "song", lists: ["playlist", "year"], ownsRows: true)
         let arguments = ["import", #"["7", "2026"]"#, "--table", "public.songs"]
         #expect(try await BrocotProcess.run(arguments, input: "3\n1\n2\n").exitCode == 0)
         let rows = try await connection.query(
@@ -102,9 +100,7 @@ import Testing
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: "CREATE TABLE songs (playlist int, song bigint NOT NULL, UNIQUE (playlist, song))")
-        let attached = try await BrocotProcess.run(
-            "attach", "public.songs", "--item", "song", "--list", "playlist", "--owns-rows")
-        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await attach("songs", item: "song", lists: ["playlist"], ownsRows: true)
         try await connection.execute(
             script: """
                 CREATE FUNCTION divert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.playlist := 8; RETURN NEW; END $$;
@@ -125,11 +121,9 @@ import Testing
     @Test("brocot import exits with 2 for a list that the table can't have, or that is too long") func impossibleList()
         async throws
     {
-        try await TestDatabase.current.connect().execute(
+        try await TestDatabase.current.observer.execute(
             script: "CREATE TABLE songs (playlist int, song bigint NOT NULL, UNIQUE (playlist, song))")
-        let attached = try await BrocotProcess.run(
-            "attach", "public.songs", "--item", "song", "--list", "playlist", "--owns-rows")
-        #expect(attached.exitCode == 0, "\(attached.errors)")
+        try await attach("songs", item: "song", lists: ["playlist"], ownsRows: true)
         let result = try await BrocotProcess.run("import", "x", "--table", "public.songs", input: "1\n")
         #expect(result.exitCode == 2)
         #expect(result.errors.hasPrefix("brocot: Nothing was imported: "), "\(result.errors)")
@@ -140,8 +134,8 @@ import Testing
 
     @Test("brocot import exits with 2 for a table whose rows belong to the application, and gives advice")
     func applicationsRows() async throws {
-        try await TestDatabase.current.connect().execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY)")
-        #expect(try await BrocotProcess.run("attach", "public.tasks", "--item", "id").exitCode == 0)
+        try await TestDatabase.current.observer.execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY)")
+        try await attach("tasks")
         let result = try await BrocotProcess.run("import", "", "--table", "public.tasks", input: "1\n")
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("COPY the rows into the table; the daemon places them"), "\(result.errors)")

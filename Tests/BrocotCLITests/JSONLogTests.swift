@@ -24,7 +24,7 @@ import Testing
     )
     func lines() async throws {
         let owner = try await TestDatabase.current.connect()
-        try await GrantedRole.with("daemon", owner: owner) { roles in
+        try await GrantedRole.with(.daemon, owner: owner) { roles in
             try await owner.execute(script: "REVOKE INSERT ON brocot.items FROM \(roles[0].name)")
             try await owner.execute("SELECT brocot.move(E'two\nlines', 'a', last => true)")
             let daemon = try await BrocotProcess.run(

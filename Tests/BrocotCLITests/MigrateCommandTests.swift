@@ -46,7 +46,7 @@ import Testing
     @Test("brocot migrate plan --sql prints SQL that other tools can run") func printsTheSQLForOtherTools() async throws
     {
         let plan = try await BrocotProcess.run("migrate", "plan", "--sql")
-        try await TestDatabase.current.connect().execute(script: plan.output)
+        try await TestDatabase.current.observer.execute(script: plan.output)
         #expect(try await BrocotProcess.run("migrate", "verify").exitCode == 0)
     }
 
@@ -94,7 +94,7 @@ import Testing
 
     @Test("brocot migrate up refuses a schema that is not empty before the first migration")
     func refusesASchemaThatIsNotEmptyBeforeTheFirstMigration() async throws {
-        try await TestDatabase.current.connect().execute(
+        try await TestDatabase.current.observer.execute(
             script: "CREATE SCHEMA brocot; CREATE TABLE brocot.schema_migrations (version integer)")
         let up = try await BrocotProcess.run("migrate", "up")
         #expect(up.exitCode == 7)
@@ -103,7 +103,7 @@ import Testing
 
     @Test("brocot migrate verify lists objects that no migration made", .database)
     func listsWhatNoMigrationMade() async throws {
-        try await TestDatabase.current.connect().execute(
+        try await TestDatabase.current.observer.execute(
             "CREATE RULE keep AS ON DELETE TO brocot.move_log DO INSTEAD NOTHING")
         let verify = try await BrocotProcess.run("migrate", "verify")
         #expect(verify.exitCode == 0)
@@ -112,7 +112,7 @@ import Testing
 
     @Test("brocot migrate verify names objects that were changed by hand", .database)
     func namesWhatWasChangedByHand() async throws {
-        try await TestDatabase.current.connect().execute("DROP INDEX brocot.move_requests_by_list")
+        try await TestDatabase.current.observer.execute("DROP INDEX brocot.move_requests_by_list")
         let verify = try await BrocotProcess.run("migrate", "verify")
         #expect(verify.exitCode == 4)
         #expect(verify.errors.contains("missing: index brocot.move_requests_by_list"))
@@ -178,7 +178,7 @@ import Testing
     @Test("brocot migrate status without a right names the grant", .database)
     func statusWithoutRight() async throws {
         let owner = try await TestDatabase.current.connect()
-        try await GrantedRole.with("reader", owner: owner) { roles in
+        try await GrantedRole.with(.reader, owner: owner) { roles in
             let granted = try await BrocotProcess.run("migrate", "status", databaseURL: roles[0].url)
             #expect(granted.exitCode == 0, "\(granted.errors)")
             try await owner.execute("REVOKE USAGE ON SCHEMA brocot FROM \(identifier: roles[0].name)")

@@ -4,7 +4,7 @@ import Testing
 @Suite("The name of an ordered table in commands", .database, .timeLimit(.minutes(30))) struct OrderedTableNameTests {
     @Test("Every command finds a table of the user's without its schema in the search_path")
     func withoutSchema() async throws {
-        try await TestDatabase.current.connect().execute(
+        try await TestDatabase.current.observer.execute(
             script: "CREATE TABLE songs (list text, song text, PRIMARY KEY (list, song))")
         let attached = try await BrocotProcess.run("attach", "songs", "--item", "song", "--list", "list", "--owns-rows")
         #expect(attached.exitCode == 0, "\(attached.errors)")
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test("A table in the search_path that is not attached is named with its schema") func notAttached() async throws {
-        try await TestDatabase.current.connect().execute(script: "CREATE TABLE cards (id int PRIMARY KEY)")
+        try await TestDatabase.current.observer.execute(script: "CREATE TABLE cards (id int PRIMARY KEY)")
         let result = try await BrocotProcess.run("show", "l", "--table", "cards")
         #expect(
             result.exitCode == 2 && result.errors.contains("public.cards is not an ordered table"), "\(result.errors)")

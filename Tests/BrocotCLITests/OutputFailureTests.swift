@@ -17,7 +17,7 @@ import Testing
 @Suite("Failure of the standard output", .timeLimit(.minutes(30))) struct OutputFailureTests {
     @Test("Every command that prints data fails if the standard output can't be written", .database)
     func fullDisk() async throws {
-        try await TestDatabase.current.connect().execute("INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1)")
+        try await TestDatabase.current.observer.execute("INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1)")
         for command in [
             ["migrate", "status"], ["show", "l"], ["check", "l"], ["status"], ["doctor"],
             ["grant", "reader", "postgres", "--dry-run"], ["daemon", "--dump-config"], ["--help"], ["--version"],
@@ -37,7 +37,7 @@ import Testing
     /// A terminal can be non-blocking because another process made it so.
     @Test("A command waits for the reader of a non-blocking output, and prints everything", .database)
     func nonBlocking() async throws {
-        try await TestDatabase.current.connect().execute(
+        try await TestDatabase.current.observer.execute(
             "INSERT INTO brocot.items SELECT 'l', 'item ' || n, n, 1, n FROM generate_series(1, 20000) AS n")
         let (reading, writing) = try FileDescriptor.pipe()
         #expect(fcntl(writing.rawValue, F_SETFL, O_NONBLOCK) == 0)

@@ -130,7 +130,7 @@ struct OverloadTrapsTests {
         }
         try await succeed("check")
         try await succeed("status")
-        try await GrantedRole.with("daemon", owner: try await HostileSchema.connectUntouched()) { roles in
+        try await GrantedRole.with(.daemon, owner: try await HostileSchema.connectUntouched()) { roles in
             for kind in ["requester", "mover", "reader", "daemon"] {
                 try await succeed("grant", kind, roles[0].name, "--dry-run")
                 try await succeed("grant", kind, roles[0].name)

@@ -44,7 +44,7 @@ import Testing
     @Test("A running daemon obeys a pause of everything, and continues at once after resume")
     func runningDaemon() async throws {
         let connection = try await TestDatabase.current.connect()
-        try await GrantedRole.with("daemon", owner: connection) { roles in
+        try await GrantedRole.with(.daemon, owner: connection) { roles in
             let exitCode = try await RunningBrocot.run(
                 ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: roles[0].url
             ) { daemon in
@@ -146,7 +146,7 @@ import Testing
     @Test("A requester can retry a request, but can't pause or cancel")
     func rights() async throws {
         let connection = try await TestDatabase.current.connect()
-        try await GrantedRole.with("requester", owner: connection) { roles in
+        try await GrantedRole.with(.requester, owner: connection) { roles in
             let url = roles[0].url
             let paused = try await BrocotProcess.run("pause", databaseURL: url)
             #expect(paused.exitCode == 1 && paused.errors.contains("brocot grant daemon"), "\(paused.errors)")
@@ -183,10 +183,9 @@ import Testing
 
     @Test("brocot pause of a list that the table can't have exits with 2, without names of functions")
     func impossibleList() async throws {
-        let connection = try await TestDatabase.current.connect()
+        let connection = try await TestDatabase.current.observer
         try await connection.execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY, project bigint)")
-        let attached = try await BrocotProcess.run("attach", "public.tasks", "--item", "id", "--list", "project")
-        #expect(attached.exitCode == 0)
+        try await attach("tasks", lists: ["project"])
         let result = try await BrocotProcess.run("pause", "public.tasks", "x")
         #expect(result.exitCode == 2 && result.errors.contains("'x' is not a bigint"), "\(result.errors)")
         #expect(!result.errors.contains("PL/pgSQL"))

@@ -24,7 +24,7 @@ struct PoolerTests {
                 try await pooler.restart()
                 try await Self.request("b")
                 // Enqueuers need not send notifications that nobody waits for.
-                let flag = try await TestDatabase.current.connect().query("SELECT is_called FROM brocot.sleepers")
+                let flag = try await TestDatabase.current.observer.query("SELECT is_called FROM brocot.sleepers")
                 #expect(try flag.single().decode(0, as: Bool.self) == false)
                 try await Self.waitUntilConnectedAgain(printed)
                 daemon.send(SIGTERM)
@@ -43,7 +43,7 @@ struct PoolerTests {
                 ["daemon"], in: "/tmp", until: "connected", databaseURL: pooler.url, printing: printed
             ) { daemon in
                 try await Self.request("a")
-                let observer = try await TestDatabase.current.connect()
+                let observer = try await TestDatabase.current.observer
                 try await eventually("the daemon sleeps") {
                     try await observer.query("SELECT is_called FROM brocot.sleepers").single().decode(0)
                 }
@@ -112,7 +112,7 @@ struct PoolerTests {
 
     /// Places an item, and waits until it is there.
     private static func request(_ item: String) async throws {
-        let connection = try await TestDatabase.current.connect()
+        let connection = try await TestDatabase.current.observer
         try await connection.execute("SELECT brocot.move('l', \(item)::text, last => true)")
         try await eventually("item \(item) is there", within: .seconds(120)) {
             try await !connection.query("SELECT FROM brocot.items WHERE item = \(item)").isEmpty

@@ -1,3 +1,4 @@
+import Administration
 import LibPQ
 import TestPostgres
 import Testing
@@ -8,10 +9,10 @@ import Testing
         let owner = try await TestDatabase.current.connect()
         try await owner.execute("INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1)")
         for (kind, commands) in [
-            ("requester", [["status"], ["show", "l"], ["check", "l"], ["doctor", "--role", "requester"]]),
-            ("reader", [["show", "l"], ["doctor", "--role", "reader"]]),
-            ("daemon", [["doctor"], ["status"], ["release", "--all"]]),
-        ] {
+            (.requester, [["status"], ["show", "l"], ["check", "l"], ["doctor", "--role", "requester"]]),
+            (.reader, [["show", "l"], ["doctor", "--role", "reader"]]),
+            (.daemon, [["doctor"], ["status"], ["release", "--all"]]),
+        ] as [(RoleKind, [[String]])] {
             try await GrantedRole.with(kind, owner: owner) { roles in
                 for command in commands {
                     let result = try await BrocotProcess.run(command, databaseURL: roles[0].url)
@@ -45,7 +46,7 @@ import Testing
         arguments: ["SELECT ON brocot.held_lists", "SELECT ON brocot.ordered_tables", "DELETE ON brocot.move_requests"])
     func daemonWithoutRight(right: String) async throws {
         let owner = try await TestDatabase.current.connect()
-        try await GrantedRole.with("daemon", owner: owner) { roles in
+        try await GrantedRole.with(.daemon, owner: owner) { roles in
             let role = roles[0]
             try await owner.execute(script: "REVOKE \(right) FROM \(role.name)")
             let status = try await BrocotProcess.run("status", databaseURL: role.url)

@@ -56,9 +56,9 @@ struct RowSecurityOfOwnersTests {
     func hiddenRowsAreNoFault() async throws {
         let owner = try await TestDatabase.current.connect()
         try await owner.execute(script: "CREATE TABLE cards (id int PRIMARY KEY)")
-        #expect(try await BrocotProcess.run("attach", "public.cards", "--item", "id").exitCode == 0)
+        try await attach("cards")
         try await owner.execute(script: "ALTER TABLE cards ENABLE ROW LEVEL SECURITY")
-        try await GrantedRole.with("daemon", owner: owner) { roles in
+        try await GrantedRole.with(.daemon, owner: owner) { roles in
             let check = try await BrocotProcess.run("check", databaseURL: roles[0].url)
             #expect(
                 check.output == """
@@ -74,7 +74,7 @@ struct RowSecurityOfOwnersTests {
         .database)
     func definerFunction() async throws {
         let owner = try await TestDatabase.current.connect()
-        try await GrantedRole.with("daemon", "reader", owner: owner) { roles in
+        try await GrantedRole.with(.daemon, .reader, owner: owner) { roles in
             let (daemon, auditor) = (roles[0], roles[1].name)
             try await owner.execute(
                 script: """

@@ -15,7 +15,7 @@ import Testing
     func hidden() async throws {
         let owner = try await TestDatabase.current.connect()
         let printed = PrintedText()
-        try await GrantedRole.with("daemon", owner: owner) { roles in
+        try await GrantedRole.with(.daemon, owner: owner) { roles in
             let role = roles[0]
             let exitCode = try await RunningBrocot.run(
                 ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
@@ -49,7 +49,7 @@ import Testing
     func hiddenAtStart() async throws {
         let owner = try await TestDatabase.current.connect()
         try await owner.execute(script: "ALTER TABLE brocot.ordered_tables ENABLE ROW LEVEL SECURITY")
-        try await GrantedRole.with("daemon", owner: owner) { roles in
+        try await GrantedRole.with(.daemon, owner: owner) { roles in
             let exitCode = try await RunningBrocot.run(
                 ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
                 until: #""message":"connected""#, databaseURL: roles[0].url
@@ -80,7 +80,7 @@ import Testing
                 SELECT brocot.move('1', '1', last => true, ordered_table => 'public.cards');
                 SELECT brocot.move('l', 'a', last => true);
                 """)
-        try await GrantedRole.with("daemon", owner: owner) { roles in
+        try await GrantedRole.with(.daemon, owner: owner) { roles in
             let exitCode = try await RunningBrocot.run(
                 ["daemon", "--log-format", "json"], in: "/tmp", until: "security policy for table \\\"cards\\\"",
                 databaseURL: roles[0].url
@@ -100,12 +100,12 @@ import Testing
         try await owner.execute(script: try policies())
         try await TestRole.with(["red", "blue"], owner: owner) { tenants in
             for tenant in tenants {
-                #expect(try await BrocotProcess.run("grant", "requester", tenant.name).exitCode == 0)
+                try await GrantedRole.grant(.requester, to: tenant, by: owner)
                 try await owner.execute(script: try revocation(from: tenant.name))
             }
             try await use(as: tenants[0], other: tenants[1].name)
             try await use(as: tenants[1], other: tenants[0].name)
-            try await GrantedRole.with("daemon", owner: owner) { roles in
+            try await GrantedRole.with(.daemon, owner: owner) { roles in
                 try await owner.execute(script: "ALTER ROLE \(roles[0].name) BYPASSRLS")
                 #expect(try await BrocotProcess.run("daemon", "--drain", databaseURL: roles[0].url).exitCode == 0)
             }

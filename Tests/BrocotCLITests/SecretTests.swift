@@ -37,7 +37,7 @@ import Testing
             try await database.cluster.start()
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
             // The correct password is refused, because the server has another one now.
-            try await database.connect().execute("ALTER ROLE postgres PASSWORD 'another'")
+            try await database.observer.execute("ALTER ROLE postgres PASSWORD 'another'")
             await database.cluster.stop()
             try await database.cluster.start()
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) {

@@ -35,7 +35,7 @@ import Testing
         let attached = try await BrocotProcess.run(
             "attach", "public.tasks", "--item", "id", "--list", "mood", "--visible", "NOT archived")
         #expect(attached.exitCode == 0, "\(attached.errors)")
-        try await GrantedRole.with("reader", owner: owner) { roles in
+        try await GrantedRole.with(.reader, owner: owner) { roles in
             let arguments = ["show", "good", "--table", "public.tasks"]
             let shown = try await BrocotProcess.run(arguments, databaseURL: roles[0].url)
             #expect(shown.exitCode == 0 && shown.output.contains("41"), "\(shown.errors)")

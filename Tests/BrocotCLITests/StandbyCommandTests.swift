@@ -8,7 +8,7 @@ import Testing
     @Test("Commands that write exit with 6 on a standby, and name the solution; doctor runs its other checks")
     func standby() async throws {
         let cluster = TestDatabase.current.cluster
-        try await TestDatabase.current.connect().execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY)")
+        try await TestDatabase.current.observer.execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY)")
         await cluster.stop()
         #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
         try await cluster.start()

@@ -60,7 +60,7 @@ import Testing
     @Test("brocot status and brocot doctor show the running daemons, their version and start")
     func daemons() async throws {
         let owner = try await TestDatabase.current.connect()
-        try await GrantedRole.with("daemon", "requester", owner: owner) { roles in
+        try await GrantedRole.with(.daemon, .requester, owner: owner) { roles in
             let exitCode = try await RunningBrocot.run(
                 ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
                 until: #""message":"connected""#, databaseURL: roles[0].url

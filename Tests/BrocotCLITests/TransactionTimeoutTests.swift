@@ -13,7 +13,7 @@ struct TransactionTimeoutTests {
     private static let limit = "200ms"
 
     private func execute(_ script: String) async throws {
-        try await TestDatabase.current.connect().execute(script: script)
+        try await TestDatabase.current.observer.execute(script: script)
     }
 
     private func run(_ arguments: String...) async throws -> BrocotProcess {

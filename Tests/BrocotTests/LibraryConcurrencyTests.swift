@@ -80,7 +80,7 @@ struct LibraryConcurrencyTests {
                 try await Self.enqueue(
                     Self.moves(table: table, seed: seed), SeededGenerator(seed: seed &+ 100),
                     until: callersAreThrough)
-                try await eventually("nothing is pending", within: .seconds(300), pause: .milliseconds(20)) {
+                try await eventually("nothing is pending", within: .seconds(300)) {
                     try await !fixture.isAnythingPending
                 }
                 return []

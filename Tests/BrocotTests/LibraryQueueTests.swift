@@ -102,7 +102,7 @@ struct LibraryQueueTests {
         let client = try await LibraryFixture().client
         let request = try await client.enqueuePlace(["a"], .last, in: "list")
         let waiting = Task { await failureCode { _ = try await client.outcome(of: request, within: .seconds(60)) } }
-        let observer = try await TestDatabase.current.connect()
+        let observer = try await TestDatabase.current.observer
         try await eventually("the outcome is asked for") {
             try await !observer.query(
                 """

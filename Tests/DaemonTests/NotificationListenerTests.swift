@@ -34,7 +34,7 @@ import Testing
         }
         let result: Result<Void, any Error>
         do {
-            result = .success(try await body(try await TestDatabase.current.connect()) { wakeUps.count })
+            result = .success(try await body(try await TestDatabase.current.observer) { wakeUps.count })
         } catch {
             result = .failure(error)
         }
@@ -73,7 +73,7 @@ import Testing
         try await withListener { connection, _ in
             try await eventually("the flag is set") { try await isFlagSet(connection) }
         }
-        #expect(try await !isFlagSet(TestDatabase.current.connect()))
+        #expect(try await !isFlagSet(TestDatabase.current.observer))
     }
 
     @Test("The listener clears the sleep flag when its task is cancelled")
@@ -81,7 +81,7 @@ import Testing
         try await withListener(isCancelled: true) { connection, _ in
             try await eventually("the flag is set") { try await isFlagSet(connection) }
         }
-        #expect(try await !isFlagSet(TestDatabase.current.connect()))
+        #expect(try await !isFlagSet(TestDatabase.current.observer))
     }
 
     @Test("The listener wakes a worker when a request is inserted, and does not while nothing is pending")

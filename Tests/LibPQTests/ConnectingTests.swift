@@ -84,7 +84,7 @@ struct ConnectionFailureTests {
         #expect(error.message.contains("no-such-host.invalid"))
     }
 
-    @Test(.database(migrated: false)) func `A missing database is reported with its name and SQLSTATE`() async throws {
+    @Test(.commonDatabase) func `A missing database is reported with its name and SQLSTATE`() async throws {
         let error = try await postgresError { _ = try await connect { $0["dbname"] = "no such" } }
         #expect(error.code == .connectionFailed)
         #expect(error.connectionFailure == .noSuchDatabase)
@@ -106,7 +106,7 @@ struct ConnectionFailureTests {
                 """)
     }
 
-    @Test(.database(migrated: false)) func `A server without a free connection is reported with what it needs`()
+    @Test(.commonDatabase) func `A server without a free connection is reported with what it needs`()
         async throws
     {
         let owner = try await connect()
@@ -118,7 +118,7 @@ struct ConnectionFailureTests {
         #expect(error.hint?.hasPrefix("Raise max_connections, or the CONNECTION LIMIT of the role") == true)
     }
 
-    @Test(.database(migrated: false)) func `A wrong password is reported without the password`() async throws {
+    @Test(.commonDatabase) func `A wrong password is reported without the password`() async throws {
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         parameters["password"] = "s3cret"
         let error = try await failure(parameters)
@@ -149,7 +149,7 @@ struct ConnectionFailureTests {
         }
     }
 
-    @Test(.database(migrated: false)) func `A connection succeeds with the right password`() async throws {
+    @Test(.commonDatabase) func `A connection succeeds with the right password`() async throws {
         let parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         let connection = try await Connection.connect(parameters, logger: logger)
         let row = try await connection.query("SELECT current_user::text, current_database()::text, pg_backend_pid()")[0]
@@ -160,8 +160,7 @@ struct ConnectionFailureTests {
         #expect(connection.summary.hasPrefix("database \"\(TestDatabase.current.name)\" at 127.0.0.1:"))
     }
 
-    @Test(.database(migrated: false)) func `A missing password is reported as an authentication failure`() async throws
-    {
+    @Test(.commonDatabase) func `A missing password is reported as an authentication failure`() async throws {
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         parameters["password"] = nil
         parameters["passfile"] = "/nowhere"

@@ -51,7 +51,7 @@ struct StalePreparationTests {
         #expect(try await observer.query("SELECT 1").count == 1)
     }
 
-    @Test(arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"])
+    @Test(.commonDatabase, arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"])
     func `No line of the server's text begins at the left margin`(lineEnd: String) async throws {
         let connection = try await connect()
         let error = try await postgresError {

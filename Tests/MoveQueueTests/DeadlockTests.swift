@@ -27,7 +27,7 @@ struct DeadlockTests {
     @Test("A daemon gives up at a locked row of a user's table, and the application's transaction succeeds")
     func row() async throws {
         let fixture = try await fixture()
-        let (app, observer) = (try await TestDatabase.current.connect(), try await TestDatabase.current.connect())
+        let (app, observer) = (try await TestDatabase.current.connect(), try await TestDatabase.current.observer)
         try await app.execute(script: "SET deadlock_timeout = '10ms'; BEGIN")
         try await app.execute("UPDATE cards SET title = 'new' WHERE card = 'x'")
         let key: SQL = "brocot.list_lock_key('public.cards', 'b')"

@@ -10,7 +10,7 @@ import Testing
         .database(on: .own()))
     func standby() async throws {
         let database = TestDatabase.current
-        try await database.connect().execute("SELECT brocot.move('letters', 'a', last => true)")
+        try await database.observer.execute("SELECT brocot.move('letters', 'a', last => true)")
         await database.cluster.stop()
         let signal = "\(database.cluster.directory)/data/standby.signal"
         #expect(FileManager.default.createFile(atPath: signal, contents: nil))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ordering
 
-@Suite("The function brocot.list_key", .database, .timeLimit(.minutes(30)))
+@Suite("The function brocot.list_key", .commonMigratedDatabase, .timeLimit(.minutes(30)))
 struct ListKeyTests {
     /// The arguments, and the name.
     private static let names: [(String, String?)] = [

@@ -24,7 +24,7 @@ struct MoveNowConcurrencyTests {
     private static let items = (1...30).map(String.init)
 
     @Test(
-        "Concurrent callers cause no deadlock, and every outcome is the same as on plain arrays", .database(on: .own()),
+        "Concurrent callers cause no deadlock, and every outcome is the same as on plain arrays", .database,
         arguments: [true, false])
     func together(ownsRows: Bool) async throws {
         let seed = SeededGenerator.seed(for: "MoveNowConcurrencyTests")

@@ -117,7 +117,7 @@ struct MoveNowSurroundingsTests {
                 """)
         let statement = SQL(unsafeRaw: "SELECT brocot.\(call), ordered_table => 'public.tasks')")
         async let rejection = Self.rejection(of: statement, on: caller)
-        let observer = try await TestDatabase.current.connect()
+        let observer = try await TestDatabase.current.observer
         try await eventually("the call waits for the row") {
             try await !observer.query(
                 "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"

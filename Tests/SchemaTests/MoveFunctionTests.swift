@@ -50,8 +50,9 @@ import Testing
         ("brocot.move_items('l', ARRAY['{a,b}'], last => true)", #"last {"{a,b}"} - - l - items"#),
     ]
 
-    @Test("Each call leaves a request and returns its id") func insertRequests() async throws {
+    @Test("Each call leaves a request and returns its id", .commonMigratedDatabase) func insertRequests() async throws {
         let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: "BEGIN")
         for (call, expected) in Self.calls {
             let id = try await connection.query("SELECT \(unsafeRaw: call)").single().decode(0, as: Int.self)
             let row = try await connection.query(
@@ -63,9 +64,11 @@ import Testing
             ).single()
             #expect(try row.decode(0, as: String.self) == expected, "\(call)")
         }
+        try await connection.execute(script: "ROLLBACK")
     }
 
-    @Test("A call without exactly one placement is refused with a hint") func refuseUnclearPlacement() async throws {
+    @Test("A call without exactly one placement is refused with a hint", .commonMigratedDatabase)
+    func refuseUnclearPlacement() async throws {
         let connection = try await TestDatabase.current.connect()
         for (call, message) in [
             ("SELECT brocot.move('l', 'a')", "a move needs exactly one placement, and got none"),
@@ -89,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("A call with invalid values is refused by the rules of the queue")
+    @Test("A call with invalid values is refused by the rules of the queue", .commonMigratedDatabase)
     func areRefusedByTheRulesOfTheQueue() async throws {
         let connection = try await TestDatabase.current.connect()
         for (call, rule) in [
@@ -110,7 +113,8 @@ import Testing
         }
     }
 
-    @Test("An array is refused if one item is expected") func refuseAnArrayWhereOneItemIsExpected() async throws {
+    @Test("An array is refused if one item is expected", .commonMigratedDatabase)
+    func refuseAnArrayWhereOneItemIsExpected() async throws {
         let connection = try await TestDatabase.current.connect()
         for item in ["ARRAY['a', 'b']", "'{a,b}'", "'{}'"] {
             for call in ["brocot.move('l', \(item), last => true)", "brocot.remove('l', \(item))"] {

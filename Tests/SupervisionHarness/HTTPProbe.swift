@@ -35,7 +35,7 @@ package struct HTTPProbe: Sendable {
         for path: String, port: UInt16, until isExpected: (HTTPProbe) -> Bool
     ) async throws -> HTTPProbe {
         try await eventually(
-            "\(path) is answered as expected", within: .seconds(120), pause: .milliseconds(20),
+            "\(path) is answered as expected", within: .seconds(120),
             read: { try await get(path, port: port) }, until: isExpected)
     }
 

@@ -16,7 +16,8 @@ package struct NotInTime: Error, CustomStringConvertible {
 /// - Parameters:
 ///   - expectation: What is waited for, for the message.
 ///   - limit: How long that may take.
-///   - pause: How long to wait before reading again.
+///   - pause: How long to wait before reading again; with nil, 10 ms, and later a tenth of the time so far, but at most 0.2 s: reading
+///     costs as much as what is waited for.
 ///   - isolation: The caller's.
 ///   - read: Reads the state.
 ///   - isExpected: Whether it is as expected.
@@ -24,24 +25,25 @@ package struct NotInTime: Error, CustomStringConvertible {
 /// - Throws: ``NotInTime``, with what was waited for and what was read last; or an error of `read`.
 @discardableResult
 package func eventually<Value>(
-    _ expectation: String, within limit: Duration = .seconds(60), pause: Duration = .milliseconds(10),
+    _ expectation: String, within limit: Duration = .seconds(60), pause: Duration? = nil,
     isolation: isolated (any Actor)? = #isolation, read: () async throws -> Value,
     until isExpected: (Value) throws -> Bool
 ) async throws -> Value {
-    let deadline = ContinuousClock.now + limit
+    let start = ContinuousClock.now
+    let deadline = start + limit
     while true {
         let value = try await read()
         if try isExpected(value) { return value }
         guard .now < deadline else {
             throw NotInTime(description: "waited \(limit) until \(expectation); read last: \(value)")
         }
-        try await Task.sleep(for: pause)
+        try await Task.sleep(for: pause ?? min(max(.milliseconds(10), (.now - start) / 10), .milliseconds(200)))
     }
 }
 
 /// Waits until a condition holds: see ``eventually(_:within:pause:isolation:read:until:)``.
 package func eventually(
-    _ expectation: String, within limit: Duration = .seconds(60), pause: Duration = .milliseconds(10),
+    _ expectation: String, within limit: Duration = .seconds(60), pause: Duration? = nil,
     isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
 ) async throws {
     try await eventually(expectation, within: limit, pause: pause, read: condition) { $0 }

@@ -45,8 +45,9 @@ package struct TestDatabase: Sendable {
         try await Administration.connect(to: url)
     }
 
-    /// A connection of the superuser for looks from outside. The test's first look opens it, and later ones use it again. It finds what is
-    /// in `pg_catalog`, then what is in `public`, whatever `search_path` the database has.
+    /// A connection of the superuser for looks from outside, and for statements that need no session of their own: no setting, no lock, no
+    /// open transaction. The test's first use opens it, and later ones use it again, because to open one takes longer than most statements.
+    /// It finds what is in `pg_catalog`, then what is in `public`, whatever `search_path` the database has, and creates in `public`.
     package var observer: Connection {
         get async throws { try await observation.connection(to: url) }
     }
@@ -62,7 +63,7 @@ private actor Observation {
         }
         let connecting = Task {
             let connection = try await Administration.connect(to: url)
-            try await connection.execute("SET search_path = pg_catalog, public")
+            try await connection.execute("SET search_path = public")
             return connection
         }
         self.connecting = connecting
@@ -76,8 +77,8 @@ package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
     enum Source: Sendable {
         /// It is created for the test, and dropped afterwards.
         case copy(of: DatabaseTemplate, on: TestServer)
-        /// The empty database that tests share which create nothing that stays.
-        case common
+        /// The copy that tests share which leave nothing there that others see.
+        case common(DatabaseTemplate)
     }
 
     /// Tells this trait from others of the same test.
@@ -114,8 +115,8 @@ package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
 
     private func withDatabase(_ function: @Sendable () async throws -> Void) async throws {
         switch source {
-        case .common:
-            let (cluster, name) = try await SharedServer.shared.commonDatabase()
+        case .common(let template):
+            let (cluster, name) = try await SharedServer.shared.commonDatabase(template)
             try await run(function, in: TestDatabase(name: name, cluster: cluster)).get()
         case .copy(let template, on: .shared): try await onSharedServer(template, function)
         case .copy(let template, on: .own(let settings)): try await onOwnServer(settings, template, function)
@@ -169,6 +170,13 @@ extension Trait where Self == DatabaseTrait {
     /// A migrated database on the shared server in which ``OverloadTraps/set()`` takes little time.
     package static var databaseWithOverloadTraps: Self { DatabaseTrait(.copy(of: .traps, on: .shared)) }
 
+    /// A migrated database on the shared server with ``AttachedTasks``.
+    package static var databaseWithAttachedTasks: Self { DatabaseTrait(.copy(of: .attachedTasks, on: .shared)) }
+
     /// The empty database that all tests with this trait share. Such a test creates nothing there that stays, but temporary tables.
-    package static var commonDatabase: Self { DatabaseTrait(.common) }
+    package static var commonDatabase: Self { DatabaseTrait(.common(.empty)) }
+
+    /// The migrated database that all tests with this trait share. Such a test leaves no row and no object there, counts no rows of Brocot's
+    /// tables, and waits for no notification: what it changes is rolled back.
+    package static var commonMigratedDatabase: Self { DatabaseTrait(.common(.migrated)) }
 }

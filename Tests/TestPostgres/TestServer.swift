@@ -77,6 +77,8 @@ enum DatabaseTemplate: String, Sendable {
     case hostile = "hostile_template"
     /// It has Brocot's schema and ``OverloadTraps`` for the server's own types. Only the shared server has it.
     case traps = "traps_template"
+    /// It has Brocot's schema and the table of ``AttachedTasks``. Only the shared server has it.
+    case attachedTasks = "attached_tasks_template"
 }
 
 /// The server that all tests of this process share.
@@ -99,6 +101,7 @@ actor SharedServer {
         case .empty, .migrated: break
         case .hostile: try await makeOnce(template.rawValue) { try await self.make(template, HostileSchema.make) }
         case .traps: try await makeOnce(template.rawValue) { try await self.make(template, OverloadTraps.make) }
+        case .attachedTasks: try await makeOnce(template.rawValue) { try await self.make(template, AttachedTasks.make) }
         }
         databaseCount += 1
         let name = "test_\(databaseCount)"
@@ -106,10 +109,10 @@ actor SharedServer {
         return (cluster, name)
     }
 
-    /// The empty database that tests share.
-    func commonDatabase() async throws -> (cluster: LocalCluster, name: String) {
-        let (cluster, name) = (try await self.cluster(), "common")
-        try await makeOnce(name) { try await self.execute(TestServer.creation(of: name, .empty)) }
+    /// The copy of a template that tests share.
+    func commonDatabase(_ template: DatabaseTemplate) async throws -> (cluster: LocalCluster, name: String) {
+        let (cluster, name) = (try await self.cluster(), "common_\(template)")
+        try await makeOnce(name) { try await self.execute(TestServer.creation(of: name, template)) }
         return (cluster, name)
     }
 

@@ -164,7 +164,7 @@ import Testing
             try await EqualRanks(definition, on: table, batchSize: 70)
                 .remove(on: fixture.connection, logger: AttachFixture.logger)
         }
-        let observer = try await TestDatabase.current.connect()
+        let observer = try await TestDatabase.current.observer
         try await eventually("all other ranks are removed") {
             try await observer.query("SELECT count(rank) FROM tasks").single().decode(0, as: Int.self) <= 502
         }
@@ -257,6 +257,7 @@ import Testing
 
     @Test(
         "detach changes nothing if the rank columns can't be dropped, and names what uses them",
+        .databaseWithAttachedTasks,
         arguments: [
             ("CREATE VIEW board AS SELECT * FROM tasks", "view public.board"),
             (
@@ -267,8 +268,7 @@ import Testing
             ),
         ])
     func usedColumns(object: String, description: String) async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(SQL(unsafeRaw: object))
         let before = try await fixture.catalog()
         let error = try await #require(throws: AttachError.self) { try await fixture.detach(droppingColumns: true) }

@@ -104,7 +104,7 @@ struct AttachRefusalTests {
     }
 
     @Test(
-        "brocot attach of an attached table with other options says which options differ",
+        "brocot attach of an attached table with other options says which options differ", .databaseWithAttachedTasks,
         arguments: [
             (
                 AttachFixture.definition(lists: []),
@@ -118,8 +118,7 @@ struct AttachRefusalTests {
             ),
         ])
     func otherOptions(definition: OrderDefinition, differences: String) async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         let refusal = await refusal { () async throws(AttachError) in _ = try await fixture.attacher.plan(definition) }
         #expect(
             refusal == """
@@ -127,9 +126,9 @@ struct AttachRefusalTests {
                 """)
     }
 
-    @Test("brocot attach --change-options does not change the columns of an order") func changedColumns() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+    @Test("brocot attach --change-options does not change the columns of an order", .databaseWithAttachedTasks)
+    func changedColumns() async throws {
+        let fixture = try await AttachFixture()
         let refusal = await refusal { () async throws(AttachError) in
             _ = try await fixture.attacher.plan(AttachFixture.definition(lists: []), mayChangeOptions: true)
         }

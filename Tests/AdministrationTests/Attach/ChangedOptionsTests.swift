@@ -23,17 +23,31 @@ struct ChangedOptionsTests {
             + fixture.texts("SELECT to_jsonb(known) FROM brocot.ordered_tables AS known ORDER BY name")
     }
 
-    @Test("A table whose options were changed is as if it had been attached with them", arguments: everyOption)
-    func sameAsAttached(definition: OrderDefinition) async throws {
+    /// From `first` to each later number and back, and from each of these to each other: every change once.
+    private static func everyChange(from first: Int = 0) -> [Int] {
+        guard first + 1 < everyOption.count else { return [] }
+        let andBack = (first + 2..<everyOption.count).flatMap { [$0, first] }
+        return andBack + [first + 1] + everyChange(from: first + 1) + [first]
+    }
+
+    @Test("A table whose options were changed is as if it had been attached with them") func sameAsAttached()
+        async throws
+    {
         let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach(definition, orderBy: "title")
-        let attached = try await registryAndCatalog(fixture)
-        for former in Self.everyOption {
+        var attached: [[String]] = []
+        for definition in Self.everyOption {
+            try await fixture.attach(definition, orderBy: "title")
+            attached.append(try await registryAndCatalog(fixture))
             try await fixture.detach(droppingColumns: false)
-            try await fixture.attach(former)
+        }
+        var former = Self.everyOption[0]
+        try await fixture.attach(former)
+        for number in Self.everyChange() {
+            let definition = Self.everyOption[number]
             try await fixture.attach(definition, mayChangeOptions: true)
-            #expect(try await registryAndCatalog(fixture) == attached, "from \(former)")
-            #expect(try await fixture.attacher.plan(definition).steps.isEmpty, "from \(former)")
+            #expect(try await registryAndCatalog(fixture) == attached[number], "from \(former) to \(definition)")
+            #expect(try await fixture.attacher.plan(definition).steps.isEmpty, "from \(former) to \(definition)")
+            former = definition
         }
         #expect(try await fixture.texts(order) == ["abc"])
     }

@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(
-        "brocot detach --drop-columns changes nothing if something else uses a rank column",
+        "brocot detach --drop-columns changes nothing if something else uses a rank column", .databaseWithAttachedTasks,
         arguments: [
             (
                 "ALTER TABLE tasks ADD COLUMN doubled numeric GENERATED ALWAYS AS (rank * 2) STORED",
@@ -46,8 +46,7 @@ import Testing
             ("CREATE VIEW ranked AS SELECT rank FROM tasks", "view"),
         ]) func dependents(script: String, name: String) async throws
     {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: script)
         let reason = try #require(try await refusal(fixture))
         #expect(reason.contains(name) && reason.hasSuffix("Nothing was changed."), "\(reason)")
@@ -93,10 +92,11 @@ import Testing
         #expect(try await fixture.catalog() == before)
     }
 
-    @Test("brocot detach --drop-columns drops the columns along with indexes, CHECKs and keys of the table itself")
+    @Test(
+        "brocot detach --drop-columns drops the columns along with indexes, CHECKs and keys of the table itself",
+        .databaseWithAttachedTasks)
     func ownObjects() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(
             script: """
                 CREATE INDEX ranks ON tasks (rank); ALTER TABLE tasks ADD CHECK (rank < 1000), ADD CHECK (rank < id + 1000);
@@ -128,10 +128,11 @@ import Testing
         #expect(try await fixture.texts("SELECT count(*) FROM pg_index WHERE indrelid = 'tasks'::regclass") == ["1"])
     }
 
-    @Test("brocot check tells the present name of a renamed table, and detach works also without the constraint")
+    @Test(
+        "brocot check tells the present name of a renamed table, and detach works also without the constraint",
+        .databaseWithAttachedTasks)
     func renamed() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(
             script: "ALTER TABLE tasks RENAME TO jobs; ALTER TABLE jobs DROP CONSTRAINT brocot_rank_is_valid")
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
@@ -146,6 +147,7 @@ import Testing
 
     @Test(
         "brocot check advises no command that can't be run for the present name of a renamed table",
+        .databaseWithAttachedTasks,
         arguments: [
             (
                 "CREATE SCHEMA \"My.S\"; ALTER TABLE tasks SET SCHEMA \"My.S\"",
@@ -160,19 +162,18 @@ import Testing
             ),
         ]) func presentName(change: String, reason: String) async throws
     {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: change)
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         #expect(try await repair.findings(of: AttachFixture.definition()).reasonNotRepairable == reason)
     }
 
     @Test(
-        "If a replaced table was attached, detach, check and doctor name the former one as long as it has the triggers too"
+        "If a replaced table was attached, detach, check and doctor name the former one as long as it has the triggers too",
+        .databaseWithAttachedTasks
     )
     func replaced() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(
             script: """
                 ALTER TABLE tasks RENAME TO tasks_old; CREATE TABLE tasks (LIKE tasks_old INCLUDING ALL);
@@ -222,11 +223,12 @@ import Testing
         #expect(try await fixture.texts("SELECT list FROM brocot.held_lists") == [])
     }
 
-    @Test("A role that does not own the table is told how the owner runs its part of brocot detach") func otherRole()
+    @Test(
+        "A role that does not own the table is told how the owner runs its part of brocot detach",
+        .databaseWithAttachedTasks) func otherRole()
         async throws
     {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         let role = "other_of_\(TestDatabase.current.name)"
         try await fixture.connection.execute(
             script: """

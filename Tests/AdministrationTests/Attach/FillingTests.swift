@@ -108,7 +108,7 @@ import Testing
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; UPDATE tasks SET project_id = project_id WHERE id IN (5, 500)")
         let task = Task { try await filling.run(.all, orderedBy: "id DESC") { _, _ in } }
-        let observer = try await TestDatabase.current.connect()
+        let observer = try await TestDatabase.current.observer
         try await eventually(
             "all rows but the locked ones are placed",
             read: { try await observer.query("SELECT count(rank) FROM tasks").single().decode(0, as: Int.self) },

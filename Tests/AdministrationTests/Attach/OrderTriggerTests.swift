@@ -108,11 +108,11 @@ import Testing
                 "SELECT rank IS NULL AND rank_num IS NULL AND rank_den IS NULL FROM tasks WHERE title = 'a'") == ["t"])
     }
 
-    @Test("An UPDATE that writes the same rank with further decimals changes nothing") func furtherDecimals()
+    @Test("An UPDATE that writes the same rank with further decimals changes nothing", .databaseWithAttachedTasks)
+    func furtherDecimals()
         async throws
     {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         let ranks = try await fixture.texts("SELECT rank FROM tasks ORDER BY id")
         try await fixture.connection.execute("UPDATE tasks SET rank = rank::numeric(57, 38), title = 'saved'")
         #expect(try await fixture.texts("SELECT rank FROM tasks ORDER BY id") == ranks)
@@ -166,44 +166,51 @@ import Testing
         #expect(try await fixture.requests() == ["public.tasks  {c} arrive"])
     }
 
-    @Test(
-        "No statement fails after the table was changed or the order was unregistered",
-        arguments: [
+    @Test("No statement fails after the table was changed or the order was unregistered") func changedTable()
+        async throws
+    {
+        let fixture = try await attached()
+        for change in [
             "ALTER TABLE tasks RENAME COLUMN project_id TO board_id", "ALTER TABLE tasks RENAME COLUMN id TO key",
             "ALTER TABLE tasks RENAME COLUMN rank_num TO n", "ALTER TABLE tasks ALTER COLUMN id TYPE integer",
             "ALTER TABLE tasks RENAME TO todos; CREATE VIEW tasks AS TABLE todos", "DELETE FROM brocot.ordered_tables",
             "ALTER TABLE tasks DROP COLUMN rank CASCADE",
-        ]) func changedTable(_ change: String) async throws
-    {
-        let fixture = try await attached()
-        try await fixture.connection.execute(
-            script: "\(change); INSERT INTO tasks (title) VALUES ('new'); UPDATE tasks SET title = 'newer'")
-        #expect(try await fixture.texts("SELECT count(*) FROM tasks WHERE title = 'newer'") == ["6"])
+        ] {
+            try await fixture.connection.execute(
+                script: "BEGIN; \(change); INSERT INTO tasks (title) VALUES ('new'); UPDATE tasks SET title = 'newer'")
+            #expect(
+                try await fixture.texts("SELECT count(*) FROM tasks WHERE title = 'newer'") == ["6"], "\(change)")
+            try await fixture.connection.execute(script: "ROLLBACK")
+        }
     }
 
-    @Test(
-        "A row that changes lists takes no rank along after the table or a column got another name",
-        arguments: [
+    @Test("A row that changes lists takes no rank along after the table or a column got another name")
+    func changeOfListAfterRenaming() async throws {
+        let fixture = try await attached()
+        for (change, table, list, item) in [
             ("RENAME TO todos", "todos", "project_id", "id"), ("SET SCHEMA other", "other.tasks", "project_id", "id"),
             ("RENAME project_id TO board_id", "tasks", "board_id", "id"),
             ("RENAME id TO key", "tasks", "project_id", "key"),
             ("RENAME rank TO place", "tasks", "project_id", "id"),
             ("RENAME rank_den TO d", "tasks", "project_id", "id"),
             ("ALTER id TYPE integer", "tasks", "project_id", "id"),
-        ])
-    func changeOfListAfterRenaming(change: String, table: String, list: String, item: String) async throws {
-        let fixture = try await attached()
-        try await fixture.connection.execute(
-            script: """
-                CREATE SCHEMA other; ALTER TABLE tasks \(change);
-                UPDATE \(table) SET \(list) = 2 WHERE title = 'a';
-                INSERT INTO \(table) (\(item), \(list), title) VALUES (77, 2, 'new');
-                UPDATE \(table) SET \(list) = 1 WHERE title = 'new';
-                """)
-        let isLost =
-            "num_nulls(\(change.contains("place") ? "place" : "rank"), rank_num, \(change.contains("TO d") ? "d" : "rank_den"))"
-        #expect(try await fixture.texts("SELECT \(isLost) FROM \(table) WHERE title IN ('a', 'new')") == ["3", "3"])
-        #expect(try await fixture.texts("SELECT \(isLost) FROM \(table) WHERE title = 'x'") == ["0"])
+        ] {
+            try await fixture.connection.execute(
+                script: """
+                    BEGIN; CREATE SCHEMA other; ALTER TABLE tasks \(change);
+                    UPDATE \(table) SET \(list) = 2 WHERE title = 'a';
+                    INSERT INTO \(table) (\(item), \(list), title) VALUES (77, 2, 'new');
+                    UPDATE \(table) SET \(list) = 1 WHERE title = 'new';
+                    """)
+            let isLost =
+                "num_nulls(\(change.contains("place") ? "place" : "rank"), rank_num, \(change.contains("TO d") ? "d" : "rank_den"))"
+            #expect(
+                try await fixture.texts("SELECT \(isLost) FROM \(table) WHERE title IN ('a', 'new')") == ["3", "3"],
+                "\(change)")
+            #expect(
+                try await fixture.texts("SELECT \(isLost) FROM \(table) WHERE title = 'x'") == ["0"], "\(change)")
+            try await fixture.connection.execute(script: "ROLLBACK")
+        }
     }
 
     @Test("Rows of lists with two columns of different collations cause requests") func differentCollations()

@@ -45,10 +45,10 @@ struct PlaceFunctionTests {
 
     @Test(
         "Functions keep their names when they are made again, since waiting calls know these, and brocot detach drops them",
+        .databaseWithAttachedTasks,
         arguments: [false, true])
     func formerNames(isMadeAgain: Bool) async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         let former = "_0123456789abcdef"
         try await fixture.connection.execute(
             script: """
@@ -82,9 +82,9 @@ struct PlaceFunctionTests {
         #expect(error?.sqlState == SQLState(rawValue: "22023"))
     }
 
-    @Test("brocot check --repair makes dropped functions again") func dropped() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+    @Test("brocot check --repair makes dropped functions again", .databaseWithAttachedTasks) func dropped() async throws
+    {
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute("SELECT brocot.drop_place_functions('public.tasks')")
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let found = try await repair.findings(of: AttachFixture.definition())

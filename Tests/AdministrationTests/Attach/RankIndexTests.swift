@@ -24,10 +24,11 @@ import Testing
         ORDER BY 1
         """
 
-    @Test("The index serves reads of a list and of the whole table, although it has a condition")
+    @Test(
+        "The index serves reads of a list and of the whole table, although it has a condition",
+        .databaseWithAttachedTasks)
     func servesReads() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: "SET enable_seqscan = off; SET enable_sort = off")
         for query in [
             "SELECT * FROM tasks WHERE project_id = 1 ORDER BY rank", "SELECT * FROM tasks ORDER BY project_id, rank",
@@ -104,15 +105,14 @@ import Testing
     // MARK: Renamed objects
 
     @Test(
-        "brocot detach leaves no unique index after a rename",
+        "brocot detach leaves no unique index after a rename", .databaseWithAttachedTasks,
         arguments: [
             "ALTER TABLE tasks RENAME TO work", "ALTER TABLE tasks RENAME rank TO place",
             "ALTER INDEX brocot_tasks_rank RENAME TO my_index", "ALTER TABLE tasks RENAME project_id TO project",
             "CREATE SCHEMA app; ALTER TABLE tasks SET SCHEMA app",
         ])
     func detachAfterRename(change: String) async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: change)
         try await fixture.detach(droppingColumns: false)
         #expect(try await fixture.texts(rankIndexes).isEmpty)
@@ -120,10 +120,9 @@ import Testing
         #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])
     }
 
-    @Test("brocot detach of a renamed table that was attached again leaves no unique index")
+    @Test("brocot detach of a renamed table that was attached again leaves no unique index", .databaseWithAttachedTasks)
     func attachAfterRename() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: "ALTER TABLE tasks RENAME TO work")
         let renamed = AttachFixture.definition(table: "work")
         try await fixture.attach(renamed)
@@ -145,14 +144,13 @@ import Testing
     }
 
     @Test(
-        "brocot detach changes nothing if another table has the former name",
+        "brocot detach changes nothing if another table has the former name", .databaseWithAttachedTasks,
         arguments: [
             "CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)",
             "CREATE TABLE tasks (LIKE work INCLUDING ALL)",
         ])
     func anotherTable(change: String) async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: "ALTER TABLE tasks RENAME TO work; \(change)")
         let before = try await fixture.catalog(of: "work")
         let error = await #expect(throws: AttachError.self) { try await fixture.detach() }
@@ -160,10 +158,11 @@ import Testing
         #expect(try await fixture.catalog(of: "work") == before)
     }
 
-    @Test("brocot detach leaves another table alone that has a trigger with a function of the order")
+    @Test(
+        "brocot detach leaves another table alone that has a trigger with a function of the order",
+        .databaseWithAttachedTasks)
     func borrowedTrigger() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(
             script: """
                 CREATE TABLE other (LIKE tasks);
@@ -175,17 +174,17 @@ import Testing
         #expect(try await fixture.catalog(of: "other") == before)
     }
 
-    @Test("brocot detach leaves a unique index of the user's") func indexOfTheUser() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+    @Test("brocot detach leaves a unique index of the user's", .databaseWithAttachedTasks) func indexOfTheUser()
+        async throws
+    {
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: "CREATE UNIQUE INDEX brocot_other ON tasks (id, rank)")
         try await fixture.detach(droppingColumns: false)
         #expect(try await fixture.texts(rankIndexes) == ["brocot_other"])
     }
 
-    @Test("The index of another order of the table stays") func otherOrder() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+    @Test("The index of another order of the table stays", .databaseWithAttachedTasks) func otherOrder() async throws {
+        let fixture = try await AttachFixture()
         try await fixture.attach(AttachFixture.definition(rank: "other_rank"))
         #expect(try await fixture.attach() == 0)
         try await fixture.detach(droppingColumns: false)

@@ -6,58 +6,83 @@ import Testing
 @testable import Administration
 
 @Suite("brocot check --repair", .database, .timeLimit(.minutes(30))) struct TableRepairTests {
-    /// Damages an attached table, looks what is found, repairs it, and looks that nothing is left but what the daemon does.
-    private func repair(_ damage: String, placingRows: Bool = false) async throws -> (
-        fixture: AttachFixture, found: [String]
-    ) {
+    /// An attached table with five rows of one list.
+    private func attached() async throws -> AttachFixture {
         let fixture = try await AttachFixture(
             """
             CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
             INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 5) AS n;
             """)
         try await fixture.attach()
+        return fixture
+    }
+
+    /// Gives the repaired table the rows and ranks of ``attached()``, for the next damage.
+    private func restoreRows(_ fixture: AttachFixture) async throws {
+        try await fixture.connection.execute(
+            script: """
+                TRUNCATE tasks, brocot.move_requests; SET session_replication_role = replica;
+                INSERT INTO tasks (id, project_id, rank_num, rank_den, rank) SELECT n, 1, n - 1, 1, n - 1 FROM generate_series(1, 5) AS n;
+                RESET session_replication_role
+                """)
+    }
+
+    private func repair(_ damage: String, placingRows: Bool = false) async throws -> (
+        fixture: AttachFixture, found: [String]
+    ) {
+        let fixture = try await attached()
+        return (fixture, try await repair(damage, of: fixture, placingRows: placingRows))
+    }
+
+    /// Damages an attached table, looks what is found, repairs it, and looks that nothing is left but what the daemon does.
+    private func repair(_ damage: String, of fixture: AttachFixture, placingRows: Bool = false) async throws -> [String]
+    {
         try await fixture.connection.execute(script: damage)
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let definition = try #require(try await repair.definitions(named: "public.tasks").first)
         let findings = try await repair.findings(of: definition)
         try await repair.repair(definition, findings, placingRows: placingRows)
         let left = try await repair.findings(of: definition)
-        #expect(left.missing == [] && left.damagedRows == 0 && left.reasonNotRepairable == nil)
-        return (fixture, findings.lines(placingRows: placingRows))
+        #expect(left.missing == [] && left.damagedRows == 0 && left.reasonNotRepairable == nil, "\(damage)")
+        return findings.lines(placingRows: placingRows)
     }
 
     private func order(_ fixture: AttachFixture) async throws -> [String] {
         try await fixture.texts("SELECT id FROM tasks WHERE rank IS NOT NULL ORDER BY rank")
     }
 
-    @Test(
-        "brocot check --repair makes a missing constraint, index, trigger or function again",
-        arguments: [
-            ("ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid", "constraint brocot_rank_is_valid"),
-            ("DROP INDEX brocot_tasks_rank", "index brocot_tasks_rank"),
-            ("DROP TRIGGER zzz_brocot_rank_arrive ON tasks", "trigger zzz_brocot_rank_arrive"),
-            (
-                "ALTER TABLE tasks DISABLE TRIGGER zzz_brocot_rank_keep",
-                "the present, enabled form of trigger zzz_brocot_rank_keep"
-            ),
-            (
-                // The condition of an earlier version.
-                """
-                CREATE OR REPLACE TRIGGER zzz_brocot_rank_keep BEFORE UPDATE ON tasks FOR EACH ROW
-                WHEN (current_setting('brocot.writing', true) IS DISTINCT FROM 'public.tasks')
-                EXECUTE FUNCTION brocot."keep_public.tasks"()
-                """, "the present, enabled form of trigger zzz_brocot_rank_keep"
-            ),
-            (
-                "DROP FUNCTION brocot.\"keep_public.tasks\" CASCADE",
-                "function brocot.\"keep_public.tasks\", trigger zzz_brocot_rank_keep"
-            ),
-        ]) func structure(damage: String, missing: String) async throws
+    private static let structures = [
+        ("ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid", "constraint brocot_rank_is_valid"),
+        ("DROP INDEX brocot_tasks_rank", "index brocot_tasks_rank"),
+        ("DROP TRIGGER zzz_brocot_rank_arrive ON tasks", "trigger zzz_brocot_rank_arrive"),
+        (
+            "ALTER TABLE tasks DISABLE TRIGGER zzz_brocot_rank_keep",
+            "the present, enabled form of trigger zzz_brocot_rank_keep"
+        ),
+        (
+            // The condition of an earlier version.
+            """
+            CREATE OR REPLACE TRIGGER zzz_brocot_rank_keep BEFORE UPDATE ON tasks FOR EACH ROW
+            WHEN (current_setting('brocot.writing', true) IS DISTINCT FROM 'public.tasks')
+            EXECUTE FUNCTION brocot."keep_public.tasks"()
+            """, "the present, enabled form of trigger zzz_brocot_rank_keep"
+        ),
+        (
+            "DROP FUNCTION brocot.\"keep_public.tasks\" CASCADE",
+            "function brocot.\"keep_public.tasks\", trigger zzz_brocot_rank_keep"
+        ),
+    ]
+
+    @Test("brocot check --repair makes a missing constraint, index, trigger or function again") func structure()
+        async throws
     {
-        let (fixture, found) = try await repair(damage)
-        #expect(found.contains("missing: \(missing)"))
-        #expect(try await order(fixture) == ["1", "2", "3", "4", "5"])
-        #expect(try await fixture.requests() == [])
+        let fixture = try await attached()
+        for (damage, missing) in Self.structures {
+            let found = try await repair(damage, of: fixture)
+            #expect(found.contains("missing: \(missing)"), "\(damage)")
+            #expect(try await order(fixture) == ["1", "2", "3", "4", "5"], "\(damage)")
+            #expect(try await fixture.requests() == [], "\(damage)")
+        }
     }
 
     @Test("brocot check --repair switches on a trigger that is switched off in a partition")
@@ -81,10 +106,11 @@ import Testing
         #expect(disabled == [])
     }
 
-    @Test("brocot check names who has locked a table, and does not wait for it without a limit")
+    @Test(
+        "brocot check names who has locked a table, and does not wait for it without a limit",
+        .databaseWithAttachedTasks)
     func lockedTable() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "BEGIN; LOCK TABLE tasks")
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
@@ -98,10 +124,11 @@ import Testing
         #expect(try await repair.findings(of: definition).isEmpty)
     }
 
-    @Test("brocot check --repair waits a limited time for the lock of a list, and names who has it")
+    @Test(
+        "brocot check --repair waits a limited time for the lock of a list, and names who has it",
+        .databaseWithAttachedTasks)
     func lockedList() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: Self.withoutRules + "UPDATE tasks SET rank = 7 WHERE id = 1")
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(
@@ -124,11 +151,11 @@ import Testing
     }
 
     @Test(
-        "If a session keeps a row locked, brocot check --repair names the session, and does not end the check of other tables"
+        "If a session keeps a row locked, brocot check --repair names the session, and does not end the check of other tables",
+        .databaseWithAttachedTasks
     )
     func lockedRow() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: Self.withoutRules + "UPDATE tasks SET rank = 7 WHERE id = 1")
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(
@@ -150,45 +177,48 @@ import Testing
         ALTER TABLE tasks DISABLE TRIGGER USER;
         """
 
-    @Test(
-        "brocot check --repair corrects wrong ranks, and keeps the order of all other rows",
-        arguments: [
-            ("UPDATE tasks SET rank_num = 4, rank_den = 2 WHERE id = 3", ["1", "2", "3", "4", "5"], [String]()),
-            ("UPDATE tasks SET rank = 2.50 WHERE id = 3", ["1", "2", "3", "4", "5"], []),
-            ("UPDATE tasks SET rank_den = 0 WHERE id = 3", ["1", "2", "4", "5"], ["{3} arrive"]),
-            ("UPDATE tasks SET rank_num = NULL WHERE id = 3", ["1", "2", "3", "4", "5"], []),
-            ("UPDATE tasks SET rank_den = NULL WHERE id = 3", ["1", "2", "3", "4", "5"], []),
-            ("UPDATE tasks SET rank_num = NULL, rank = 1.3 WHERE id = 3", ["1", "2", "4", "5"], ["{3} arrive"]),
-            ("UPDATE tasks SET rank_num = NULL, rank = 'NaN' WHERE id = 3", ["1", "2", "4", "5"], ["{3} arrive"]),
-            ("UPDATE tasks SET rank_num = -9223372036854775808 WHERE id = 3", ["1", "2", "4", "5"], ["{3} arrive"]),
-            ("UPDATE tasks SET rank_num = 1, rank = 1 WHERE id = 3", ["1", "2", "4", "5"], ["{3} after"]),
-            (
-                "UPDATE tasks SET rank_num = 2, rank_den = 2, rank = 7 WHERE id = 3", ["1", "2", "4", "5"],
-                ["{3} after"]
-            ),
-        ]) func ranks(damage: String, order: [String], placed: [String]) async throws
+    /// What is written into the row of item 3, and the request that places it; nil: it keeps its place.
+    private static let wrongRanks: [(String, String?)] = [
+        ("rank_num = 4, rank_den = 2", nil), ("rank = 2.50", nil), ("rank_den = 0", "{3} arrive"),
+        ("rank_num = NULL", nil), ("rank_den = NULL", nil), ("rank_num = NULL, rank = 1.3", "{3} arrive"),
+        ("rank_num = NULL, rank = 'NaN'", "{3} arrive"), ("rank_num = -9223372036854775808", "{3} arrive"),
+        ("rank_num = 1, rank = 1", "{3} after"), ("rank_num = 2, rank_den = 2, rank = 7", "{3} after"),
+    ]
+
+    @Test("brocot check --repair corrects wrong ranks, and keeps the order of all other rows") func ranks() async throws
     {
-        let (fixture, found) = try await repair(Self.withoutRules + damage)
-        #expect(found.contains("rows with a wrong rank, or with the rank of another row: 1"))
-        #expect(try await self.order(fixture) == order)
-        #expect(try await fixture.requests() == placed.map { "public.tasks 1 \($0)" })
+        let fixture = try await attached()
+        for (damage, request) in Self.wrongRanks {
+            let found = try await repair(Self.withoutRules + "UPDATE tasks SET \(damage) WHERE id = 3", of: fixture)
+            #expect(found.contains("rows with a wrong rank, or with the rank of another row: 1"), "\(damage)")
+            #expect(
+                try await order(fixture) == (request == nil ? ["1", "2", "3", "4", "5"] : ["1", "2", "4", "5"]),
+                "\(damage)")
+            #expect(try await fixture.requests() == (request.map { ["public.tasks 1 \($0)"] } ?? []), "\(damage)")
+            try await restoreRows(fixture)
+        }
     }
 
     @Test(
-        "brocot check --repair restores dropped rank columns with the order as it was, and no UPDATE fails meanwhile",
-        arguments: [["rank"], ["rank_num"], ["rank_den"], ["rank_num", "rank_den"]])
-    func droppedColumns(columns: [String]) async throws {
-        let drops = columns.map { "DROP COLUMN \($0) CASCADE" }.joined(separator: ", ")
-        let (fixture, found) = try await repair(
-            """
-            SELECT brocot.move_now(1, 5, first => true, ordered_table => 'public.tasks'),
-                brocot.move_now(1, 4, before => 1, ordered_table => 'public.tasks');
-            ALTER TABLE tasks \(drops);
-            """)
-        #expect(found.last?.hasPrefix("the ranks of all rows are wrong: a repair calculates them") == true)
-        try await fixture.connection.execute("UPDATE tasks SET project_id = project_id")
-        try await fixture.connection.execute("SELECT brocot.apply_pending()")
-        #expect(try await order(fixture) == ["5", "4", "1", "2", "3"])
+        "brocot check --repair restores dropped rank columns with the order as it was, and no UPDATE fails meanwhile")
+    func droppedColumns() async throws {
+        let fixture = try await attached()
+        for columns in [["rank"], ["rank_num"], ["rank_den"], ["rank_num", "rank_den"]] {
+            let drops = columns.map { "DROP COLUMN \($0) CASCADE" }.joined(separator: ", ")
+            let found = try await repair(
+                """
+                SELECT brocot.move_now(1, 5, first => true, ordered_table => 'public.tasks'),
+                    brocot.move_now(1, 4, before => 1, ordered_table => 'public.tasks');
+                ALTER TABLE tasks \(drops);
+                """, of: fixture)
+            #expect(
+                found.last?.hasPrefix("the ranks of all rows are wrong: a repair calculates them") == true, "\(columns)"
+            )
+            try await fixture.connection.execute("UPDATE tasks SET project_id = project_id")
+            try await fixture.connection.execute("SELECT brocot.apply_pending()")
+            #expect(try await order(fixture) == ["5", "4", "1", "2", "3"], "\(columns)")
+            try await restoreRows(fixture)
+        }
     }
 
     @Test("Rows with the rank of another row are placed directly behind it, in the order of their keys")
@@ -294,15 +324,14 @@ import Testing
     }
 
     @Test(
-        "brocot check reports damage that only a person can repair",
+        "brocot check reports damage that only a person can repair", .databaseWithAttachedTasks,
         arguments: [
             ("RENAME COLUMN project_id TO board", "there is no column \"project_id\""),
             ("DROP COLUMN project_id", "there is no column \"project_id\""),
             ("RENAME COLUMN rank TO place", "a column of index \"brocot_tasks_rank\" was renamed. Rename it back"),
         ])
     func refusal(change: String, reason: String) async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(
             script: "ALTER TABLE tasks \(change) \(change.hasPrefix("DROP") ? "CASCADE" : "")")
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
@@ -311,10 +340,11 @@ import Testing
         #expect(!findings.isRepairable)
     }
 
-    @Test("brocot check says what to do about a dropped table, and about a key column whose type changed")
+    @Test(
+        "brocot check says what to do about a dropped table, and about a key column whose type changed",
+        .databaseWithAttachedTasks)
     func changedTable() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER COLUMN id TYPE integer")
         let changed = try await repair.findings(of: AttachFixture.definition())

@@ -4,42 +4,52 @@ import TestPostgres
 import Testing
 
 @Suite("Checks of the schema and its tables by brocot doctor", .timeLimit(.minutes(30))) struct DoctorSchemaTests {
-    @Test(
-        "brocot doctor names each fault of the schema or of a table, and the repair", .database,
-        arguments: [
-            (held, "held lists", "brocot release"),
-            (
-                "ALTER TABLE brocot.move_requests SET (autovacuum_enabled = off)", "autovacuum",
-                "RESET (autovacuum_enabled)"
-            ),
-            (
-                "INSERT INTO brocot.ordered_tables VALUES ('a.b', 'a', 'b', '{c}', 'd', false)", "tables",
-                "brocot detach"
-            ),
-            (cards(keys: "UNIQUE (board, id)") + "ALTER TABLE public.cards RENAME board TO list", "tables", "column"),
-            (
-                "CREATE DOMAIN public.key AS numeric;" + cards(board: "public.key", keys: "UNIQUE (board, id)"), "keys",
-                "ALTER COLUMN"
-            ),
-            (cards(board: "char(3)", keys: "UNIQUE (board, id)"), "keys", "ALTER COLUMN"),
-            (
-                cards(keys: "UNIQUE (board, rank)") + "INSERT INTO public.cards (board, id) VALUES (7, 3), (7, 3)",
-                "duplicates", "CREATE UNIQUE INDEX"
-            ),
-            (
-                cards(keys: "UNIQUE (board, id)")
-                    + "INSERT INTO public.cards (board, id, rank_num, rank_den) VALUES (7, 3, 1, 2)", "ranks",
-                "Only Brocot may write"
-            ),
-        ])
-    func repair(change: String, check: String, advice: String) async throws {
-        try await TestDatabase.current.connect().execute(script: change)
-        let results = try await examination()
-        #expect(results.compactMap(\.failureKind).allSatisfy { $0 == .needsRepair })
-        // The table was not attached, but registered by hand. So it also lacks the objects that attach creates.
-        let failures = results.filter { $0.level == .fail && $0.check != "orders" }
-        #expect(failures.map(\.check) == [check])
-        #expect(failures.first?.advice?.contains(advice) == true)
+    /// A change, the check that fails then, and a part of its advice.
+    private static let faults = [
+        (held, "held lists", "brocot release"),
+        (
+            "ALTER TABLE brocot.move_requests SET (autovacuum_enabled = off)", "autovacuum",
+            "RESET (autovacuum_enabled)"
+        ),
+        (
+            "INSERT INTO brocot.ordered_tables VALUES ('a.b', 'a', 'b', '{c}', 'd', false)", "tables",
+            "brocot detach"
+        ),
+        (cards(keys: "UNIQUE (board, id)") + "ALTER TABLE public.cards RENAME board TO list", "tables", "column"),
+        (
+            "CREATE DOMAIN public.key AS numeric;" + cards(board: "public.key", keys: "UNIQUE (board, id)"), "keys",
+            "ALTER COLUMN"
+        ),
+        (cards(board: "char(3)", keys: "UNIQUE (board, id)"), "keys", "ALTER COLUMN"),
+        (
+            cards(keys: "UNIQUE (board, rank)") + "INSERT INTO public.cards (board, id) VALUES (7, 3), (7, 3)",
+            "duplicates", "CREATE UNIQUE INDEX"
+        ),
+        (
+            cards(keys: "UNIQUE (board, id)")
+                + "INSERT INTO public.cards (board, id, rank_num, rank_den) VALUES (7, 3, 1, 2)", "ranks",
+            "Only Brocot may write"
+        ),
+    ]
+    private static let withoutFaults = """
+        DELETE FROM brocot.held_lists; ALTER TABLE brocot.move_requests RESET (autovacuum_enabled);
+        DELETE FROM brocot.ordered_tables WHERE name <> 'items'; DROP TABLE IF EXISTS public.cards;
+        DROP DOMAIN IF EXISTS public.key
+        """
+
+    @Test("brocot doctor names each fault of the schema or of a table, and the repair", .database)
+    func repair() async throws {
+        let connection = try await TestDatabase.current.observer
+        for (change, check, advice) in Self.faults {
+            try await connection.execute(script: change)
+            let results = try await examination()
+            #expect(results.compactMap(\.failureKind).allSatisfy { $0 == .needsRepair }, "\(change)")
+            // The table was not attached, but registered by hand. So it also lacks the objects that attach creates.
+            let failures = results.filter { $0.level == .fail && $0.check != "orders" }
+            #expect(failures.map(\.check) == [check], "\(change)")
+            #expect(failures.first?.advice?.contains(advice) == true, "\(change)")
+            try await connection.execute(script: Self.withoutFaults)
+        }
     }
 
     @Test(
@@ -134,9 +144,10 @@ import Testing
         #expect(renamed.level == .fail && renamed.message.contains("the condition of visibility fails"))
     }
 
-    @Test("brocot doctor names the order of a fault, not only its table", .database) func secondOrder() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+    @Test("brocot doctor names the order of a fault, not only its table", .databaseWithAttachedTasks) func secondOrder()
+        async throws
+    {
+        let fixture = try await AttachFixture()
         try await fixture.attach(AttachFixture.definition(rank: "place"))
         try await fixture.connection.execute(script: "ALTER TABLE tasks DROP CONSTRAINT tasks_pkey")
         let result = try #require(try await examination().first { $0.check == "orders" })
@@ -147,10 +158,11 @@ import Testing
             "\(result.message)")
     }
 
-    @Test("brocot doctor reports a renamed key column once, and says to attach the table again", .database)
+    @Test(
+        "brocot doctor reports a renamed key column once, and says to attach the table again",
+        .databaseWithAttachedTasks)
     func renamedKey() async throws {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.attach()
+        let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: "ALTER TABLE tasks RENAME project_id TO board")
         let failures = try await examination().filter { $0.level == .fail }
         #expect(failures.map(\.message) == ["public.tasks has no column \"project_id\""])
@@ -202,7 +214,7 @@ import Testing
 
     @Test("brocot doctor warns of a table in which an item could have several rows", .database)
     func noUniqueKey() async throws {
-        try await TestDatabase.current.connect().execute(script: Self.cards(keys: "UNIQUE (board, rank)"))
+        try await TestDatabase.current.observer.execute(script: Self.cards(keys: "UNIQUE (board, rank)"))
         let results = try await examination()
         let result = try #require(results.first { $0.check == "duplicates" })
         #expect(result.level == .warn && result.message.hasSuffix("in public.cards"))
@@ -271,7 +283,7 @@ import Testing
 
     @Test("brocot doctor warns of requests that no daemon applies", .database)
     func nobodyApplies() async throws {
-        try await TestDatabase.current.connect().execute(
+        try await TestDatabase.current.observer.execute(
             "INSERT INTO brocot.move_requests (items, placement, requested_at) VALUES ('{a}', 'last', now() - interval '1 h')"
         )
         let results = try await examination()

@@ -22,7 +22,7 @@ import Testing
     @Test("brocot doctor warns of a time-out that ends a daemon's idle sessions", .database)
     func idleSessionTimeout() async throws {
         let database = TestDatabase.current
-        try await database.connect().execute(
+        try await database.observer.execute(
             "ALTER DATABASE \(identifier: database.name) SET idle_session_timeout = '5s'")
         let results = try await examination()
         #expect(results.allSatisfy { $0.failureKind == nil })

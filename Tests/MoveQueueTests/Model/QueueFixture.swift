@@ -39,16 +39,17 @@ struct QueueFixture {
         try await connection.query(statement).map { try $0.decode(0, as: Int64.self) }
     }
 
-    /// Runs workers, each on a connection of its own, until nothing is pending. The next workers use the same connections.
+    /// Runs workers, each on a connection of its own, until nothing is pending. The first one uses the fixture's, and the next workers use
+    /// the same connections.
     func drain(_ configuration: QueueConfiguration = QueueConfiguration(), workers: Int = 1) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<workers {
+            for number in 0..<workers {
                 group.addTask {
-                    let connection = try await sessions.take()
+                    let connection = if number == 0 { connection } else { try await sessions.take() }
                     var worker = QueueWorker(configuration)
                     try await worker.goToRandomList(on: connection)
                     try await worker.drain(on: connection)
-                    sessions.giveBack(connection)
+                    if number > 0 { sessions.giveBack(connection) }
                 }
             }
             try await group.waitForAll()

@@ -1,13 +1,16 @@
 import LibPQ
+import MoveQueue
+import QueueHarness
 import TestPostgres
 import Testing
 
-extension BrocotProcess {
-    /// Decides all that is pending, with one worker.
-    static func drain(sourceLocation: SourceLocation = #_sourceLocation) async throws {
-        let drained = try await run("daemon", "--drain", "--workers", "1")
-        #expect(drained.exitCode == 0, "\(drained.errors)", sourceLocation: sourceLocation)
-    }
+/// Decides all that is pending, as a daemon with one worker does.
+func drain(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    let connection = try await TestDatabase.current.observer
+    var worker = QueueWorker()
+    try await worker.drain(on: connection)
+    let left = try await connection.query("SELECT FROM brocot.move_requests").count
+    #expect(left == 0, sourceLocation: sourceLocation)
 }
 
 /// Waits until a request is decided, and expects that it was applied.
