@@ -214,7 +214,9 @@ struct ConnectionFailureTests {
     }
 
     @Test(.database(migrated: false))
-    func `A host that answers without TLS is not taken for an unreachable one, also if a further host is unreachable`() async throws {
+    func `A host that answers without TLS is not taken for an unreachable one, also if a further host is unreachable`()
+        async throws
+    {
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         parameters["sslmode"] = "require"
         parameters["host"] = "127.0.0.1,127.0.0.1"
