@@ -117,7 +117,7 @@ import Testing
                     + (condition.map { ["--visible", $0] } ?? []))
             #expect(attached.exitCode == 0, "\(attached.errors)")
         }
-        try await GrantedRole.with("daemon", "mover", "reader", "requester", owner: owner) { roles in
+        try await GrantedRole.with(.daemon, .mover, .reader, .requester, owner: owner) { roles in
             for (table, condition) in conditions {
                 try await owner.execute(
                     script: """

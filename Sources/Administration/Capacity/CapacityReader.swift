@@ -46,15 +46,16 @@ package struct CapacityReader: Sendable {
     /// - Throws: ``AttachError/refused(_:)`` if the table's name belongs to something else; `MigrationError` `.foreignTables`
     ///   if a superuser does not trust the owner; otherwise `PostgresError`.
     package func read(_ list: String, on connection: isolated Connection) throws -> MeasuredList {
-        try connection.transaction(
-            .repeatableReadOnly, settings: MoveApplication.plannerSettings + [ReadingLockLimit.setting]
-        ) { connection throws in
+        try connection.transaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) { connection throws in
             switch try TableLock.lock(table.names, on: connection) {
             case .locked: break
             case .notATable:
                 throw AttachError.refused("\(table.schema).\(table.table) is not a table any more, so it was not read")
             case .untrusted(let objects, let role): throw MigrationError.foreignTables(objects, role: role)
             }
+            // Not earlier: with these settings, the look at the catalog above would take a quarter of a second.
+            let settings = MoveApplication.plannerSettings.map { "SET LOCAL \($0.0) = '\($0.1)'" }
+            try connection.execute(script: settings.joined(separator: "; "))
             let statements = CapacityStatements(table, list: list)
             let capacity = try capacity(statements, on: connection)
             let unplacedCount = try connection.query(statements.unplacedCount).single().decode(0, as: Int.self)
