@@ -18,7 +18,7 @@ final class ConnectionHandle: @unchecked Sendable {
             pointer,
             { argument, result in
                 guard let argument, let result else { return }
-                Unmanaged<NoticeLogger>.fromOpaque(argument).takeUnretainedValue().log(result)
+                Unmanaged<NoticeLogger>.fromOpaque(argument).takeUnretainedValue().receive(result)
             }, Unmanaged.passUnretained(notices).toOpaque())
     }
 
@@ -46,11 +46,12 @@ final class ConnectionHandle: @unchecked Sendable {
         return PQstatus(pointer) == CONNECTION_BAD
     }
 
-    /// libpq's message about its own last error, as opposed to an error of the server.
+    /// The error with which the server ended the session, or else libpq's message about its own last error.
     func failure() -> PostgresError {
         guard let pointer else {
             return PostgresError(.connectionLost, "the connection is closed", isConnectionLost: true)
         }
+        if isLost, let endOfSession = notices.endOfSession { return endOfSession }
         return classified(
             PostgresError(.protocolMisuse, trimmed(String(cString: PQerrorMessage(pointer)))))
     }

@@ -1,7 +1,8 @@
 internal import CLibPQ
 import Logging
 
-/// Writes the server's notices and warnings to the log. A user's function may raise any number of them.
+/// Writes the server's notices and warnings to the log. A user's function may raise any number of them. The error with which the server ends an
+/// idle session arrives as a notice too. It is kept, because libpq itself only reports that the connection was closed.
 final class NoticeLogger {
     /// The most notices that are logged in each interval.
     private static let most = 50
@@ -11,12 +12,23 @@ final class NoticeLogger {
     private var begun = ContinuousClock.now
     private var logged = 0
     private var suppressed = 0
+    /// The error with which the server ended the session; nil if none has arrived.
+    private(set) var endOfSession: PostgresError?
 
     init(logger: Logger) {
         self.logger = logger
     }
 
-    func log(_ result: OpaquePointer) {
+    func receive(_ result: OpaquePointer) {
+        let error = serverError(result)
+        if error.isConnectionLost {
+            endOfSession = error
+        } else {
+            log(result)
+        }
+    }
+
+    private func log(_ result: OpaquePointer) {
         let level = Self.level(ofSeverity: diagnosticField(result, .severity))
         guard level >= logger.logLevel else { return }
         var metadata: Logger.Metadata = [:]

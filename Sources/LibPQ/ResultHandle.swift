@@ -40,7 +40,7 @@ func diagnosticField(_ result: OpaquePointer, _ field: DiagnosticField) -> Strin
 }
 
 /// The error of a result. An error without a SQLSTATE comes from libpq itself and concerns the connection.
-private func serverError(_ result: OpaquePointer) -> PostgresError {
+func serverError(_ result: OpaquePointer) -> PostgresError {
     func field(_ field: DiagnosticField) -> String? { diagnosticField(result, field) }
     let sqlState = field(.sqlState).map(SQLState.init(rawValue:))
     let message = field(.message) ?? trimmed(String(cString: PQresultErrorMessage(result)))

@@ -47,13 +47,15 @@ import Testing
         #expect(try await error.isConnectionLost)
     }
 
-    @Test func `A listener whose session is ended reports a lost connection`() async throws {
+    @Test func `A listener whose session is ended reports the error of the server`() async throws {
         let connection = try await connect()
         let administrator = try await connect()
         try await connection.execute(script: "LISTEN news")
         async let error = postgresError { _ = try await connection.notifications(waitingAtMost: .seconds(30)) }
         _ = try await administrator.query("SELECT pg_terminate_backend(\(connection.backendProcessIdentifier), 5000)")
         #expect(try await error.code == .connectionLost)
+        #expect(try await error.sqlState == .adminShutdown)
+        #expect(try await error.message.hasPrefix("terminating connection due to administrator command"))
     }
 
     @Test func `An idle connection notices that its session was ended before it is used`() async throws {
