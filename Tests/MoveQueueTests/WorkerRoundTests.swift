@@ -389,16 +389,21 @@ import Testing
         #expect(round.leavesOutLists, "requests were decided since then, and may have ended the wait")
     }
 
-    @Test("Postponed lists are tried by their names after a search for the oldest requests that decided nothing")
-    func oldestDecidedNothing() throws {
+    /// A round with 300 postponed lists, whose next batch is for the oldest requests.
+    private func roundThatSearchesOldest(at later: ContinuousClock.Instant) -> WorkerRound {
         var postponed = PostponedLists()
-        let names = (1...300).map { ListIdentifier("\($0)") }
-        postponed.noteUnavailable(names, at: now)
+        postponed.noteUnavailable((1...300).map { ListIdentifier("\($0)") }, at: now)
         var round = WorkerRound(QueueConfiguration(), postponed: postponed)
-        let later = now + .seconds(10)
         _ = round.beginTurn(isPollDue: false, at: later).batch
         _ = round.note(BatchReport(), at: later)
         #expect(round.beginTurn(isPollDue: false, at: later).batch?.scope.isOldest == true)
+        return round
+    }
+
+    @Test("Postponed lists are tried by their names after a search for the oldest requests that decided nothing")
+    func oldestDecidedNothing() throws {
+        let later = now + .seconds(10)
+        var round = roundThatSearchesOldest(at: later)
         var waits = BatchReport()
         (waits.claim.found, waits.claim.locked, waits.undecided.includeWaiting) = (1, lists("stuck"), true)
         _ = round.note(waits, at: later)
@@ -409,16 +414,11 @@ import Testing
 
     @Test("Postponed lists are retried later if other sessions have the lists of the oldest requests")
     func oldestUnavailable() {
-        var postponed = PostponedLists()
-        let names = (1...300).map { ListIdentifier("\($0)") }
-        postponed.noteUnavailable(names, at: now)
-        var round = WorkerRound(QueueConfiguration(), postponed: postponed)
         let later = now + .seconds(10)
-        _ = round.beginTurn(isPollDue: false, at: later).batch
-        _ = round.note(BatchReport(), at: later)
-        #expect(round.beginTurn(isPollDue: false, at: later).batch?.scope.isOldest == true)
+        var round = roundThatSearchesOldest(at: later)
         _ = round.note(unavailable(lists("other")), at: later)
-        #expect(names.count { round.postponed.postponements(of: $0) == 2 } == PostponedLists.largestGroup)
+        let retriedLater = round.postponed.lists.count { round.postponed.postponements(of: $0) == 2 }
+        #expect(retriedLater == PostponedLists.largestGroup)
     }
 
     // MARK: Lists that are retried
