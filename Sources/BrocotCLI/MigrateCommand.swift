@@ -31,7 +31,7 @@ struct MigrationOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long to wait for another migration and for locks, in seconds. up waits in tries of 2 seconds at most, behind which others wait.",
+            "How long to wait for another migration and for locks, in seconds. up tries again and again; each try makes other sessions wait for 2 seconds at most.",
             valueName: "seconds"))
     var lockTimeout = 60.0
 
@@ -67,8 +67,8 @@ struct MigrateUpCommand: AsyncParsableCommand {
 
             Exit status: 0 all are applied · 1 a statement failed · 2 wrong files · 4 an applied migration was changed · 5 a lock \
             was not released within --lock-timeout · 6 cannot connect, or only a standby · 7 schema brocot has objects of a role that \
-            was not granted to this one or does not own the schema, or it was not empty before the first migration · 8 the database is newer. \
-            In case 7, the owner of such an object could run any statement with your rights, or the migration could not replace it.
+            this one does not trust, or that the schema's owner can't replace, or it was not empty before the first migration · 8 the database \
+            is newer. In case 7, the owner of such an object could run any statement with your rights, or the migration could not replace it.
             The migrations run as the owner of schema brocot, if the present role may SET ROLE to it.
             """)
 

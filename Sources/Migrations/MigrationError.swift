@@ -125,10 +125,10 @@ extension MigrationError: CustomStringConvertible {
                     "Brocot needs this schema for itself. Drop these objects, or move them to another schema."
                 )
                 : (
-                    "Schema brocot has objects of a role that the current role is not a member of:",
+                    "Schema brocot has objects of a role that the current role does not trust:",
                     """
                     Their owner could run any statement with your rights. If you don't know the owner, drop these objects. If you trust \
-                    the owner, log in as that role, or grant it to the present one.
+                    the owner, log in as that role, or grant it to the present one; to a superuser, only another superuser can grant it.
                     """
                 )
         return "\(reason)\n\(list(of: objects))\n\(advice) Nothing was changed."

@@ -26,6 +26,14 @@ extension MigrationQueries {
         $$;
         """
 
+    /// Whether all of these roles are members of the current one.
+    static func areMembers(_ roles: Set<String>) -> SQL {
+        """
+        SELECT coalesce(bool_and(pg_has_role(role.oid, current_user, 'MEMBER')), false)
+        FROM pg_roles AS role WHERE role.rolname = ANY (\(roles.sorted())::text[]::name[])
+        """
+    }
+
     /// The objects in the schema that its owner can't change, because other roles own them, with these roles, and the owner's name.
     /// Nothing if the current role is not the schema's owner. The names are as in `ALTER … OWNER TO`, such as `TABLE brocot.items`.
     ///

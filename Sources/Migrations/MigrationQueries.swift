@@ -87,8 +87,11 @@ enum MigrationQueries {
             END IF;
             IF found <> \(version) THEN
                 RAISE EXCEPTION 'this part of the script begins after migration \(version), and the database is at %', found
-                    USING ERRCODE = 'object_not_in_prerequisite_state',
-                          HINT = 'Print the script again for this database: brocot migrate plan --sql';
+                    USING ERRCODE = 'object_not_in_prerequisite_state', HINT = CASE
+                        WHEN found > \(version)
+                        THEN 'Run brocot migrate up. In a migration tool, mark this migration as applied afterwards.'
+                        ELSE 'Print the script again for this database: brocot migrate plan --sql'
+                    END;
             END IF;
         END
         $$;

@@ -80,13 +80,19 @@ package struct Migrator: Sendable {
     /// - Throws: Also ``MigrationError/objectsOfOthers(_:owner:)``.
     func statusAsOwner() async throws(MigrationError) -> MigrationStatus {
         try await reading { connection throws in
-            try Self.refuseForeignObjects(trusting: .grantedRolesAndTriggers, on: connection)
-            try connection.execute(script: MigrationQueries.becomeOwner)
-            var (objects, owner): ([ForeignObject], String) = ([], "")
-            for row in try connection.query(MigrationQueries.objectsOfOthers) {
-                objects.append(ForeignObject(name: try row.decode(0), owner: try row.decode(1)))
-                owner = try row.decode(2)
+            do {
+                try Self.refuseForeignObjects(trusting: .grantedRolesAndTriggers, on: connection)
+            } catch MigrationError.foreignObjects(let foreign, let isFirstRun) {
+                // What members of the owner have made needs another owner, and is not to be dropped.
+                let (objects, owner) = try Self.objectsOfOthers(on: connection)
+                let owners = MigrationQueries.areMembers(Set(foreign.map(\.owner)))
+                guard !isFirstRun, !objects.isEmpty, try connection.query(owners).single().decode(0) else {
+                    throw MigrationError.foreignObjects(foreign, isFirstRun: isFirstRun)
+                }
+                throw MigrationError.objectsOfOthers(objects, owner: owner)
             }
+            try connection.execute(script: MigrationQueries.becomeOwner)
+            let (objects, owner) = try Self.objectsOfOthers(on: connection)
             let status: MigrationStatus
             do {
                 status = try Self.readStatus(of: connection, set)
@@ -98,6 +104,18 @@ package struct Migrator: Sendable {
             if status.state == .behind, !objects.isEmpty { throw MigrationError.objectsOfOthers(objects, owner: owner) }
             return status
         }
+    }
+
+    /// The objects that the current role can't replace although it owns the schema, and its name.
+    private static func objectsOfOthers(
+        on connection: isolated Connection
+    ) throws(PostgresError) -> (objects: [ForeignObject], owner: String) {
+        var (objects, owner): ([ForeignObject], String) = ([], "")
+        for row in try connection.query(MigrationQueries.objectsOfOthers) {
+            objects.append(ForeignObject(name: try row.decode(0), owner: try row.decode(1)))
+            owner = try row.decode(2)
+        }
+        return (objects, owner)
     }
 
     /// Runs `body` in a transaction that only reads.

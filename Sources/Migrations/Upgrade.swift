@@ -33,12 +33,15 @@ struct Upgrade: Sendable {
     ///
     /// - Returns: nil if another migrator has applied the rest.
     func applyNext() async throws(MigrationError) -> AppliedMigration? {
-        let start = ContinuousClock.now
+        // The work of a migration before it needs a lock does not count.
+        var waitingSince: ContinuousClock.Instant?
         var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
         var lockedAttempts = 0
         while true {
             let attempt = try await attempt(
-                isPatient: lockedAttempts % Self.attemptsPerLongWait == Self.attemptsPerLongWait - 1)
+                isPatient: lockedAttempts % Self.attemptsPerLongWait == 1)
+            let start = waitingSince ?? .now - min(Self.lockWait, migrator.lockTimeout)
+            waitingSince = start
             let isOver = ContinuousClock.now - start >= migrator.lockTimeout
             switch attempt {
             case .applied(let migration): return migration

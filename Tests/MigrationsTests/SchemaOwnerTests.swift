@@ -99,6 +99,26 @@ import Testing
         }
     }
 
+    @Test("The schema's owner is told how it gets what a member of it has made, and not to drop it")
+    func objectsOfAMember() async throws {
+        let superuser = try await TestDatabase.current.connect()
+        try await TestRole.with(["owner", "member"], owner: superuser) { roles throws in
+            let database = SQL(unsafeRaw: quoteIdentifier(TestDatabase.current.name))
+            try await superuser.execute("GRANT CREATE ON DATABASE \(database) TO \(identifier: roles[0].name)")
+            let owner = try await roles[0].connect()
+            _ = try await Migrator(connection: owner, set: try migrations(Self.first)).up()
+            try await superuser.execute(
+                script: """
+                    GRANT \(roles[0].name) TO \(roles[1].name);
+                    CREATE TYPE brocot.made_by_member AS ENUM ('a'); ALTER TYPE brocot.made_by_member OWNER TO \(roles[1].name)
+                    """)
+            let migrator = Migrator(connection: owner, set: try migrations(Self.first, Self.second))
+            let error = try #require(await #expect(throws: MigrationError.self) { try await migrator.up() })
+            guard case .objectsOfOthers(let objects, owner: roles[0].name) = error else { throw error }
+            #expect(objects == [ForeignObject(name: "TYPE brocot.made_by_member", owner: roles[1].name)])
+        }
+    }
+
     // MARK: Steps
 
     /// The objects belong to the role, which can replace a function of an earlier migration.

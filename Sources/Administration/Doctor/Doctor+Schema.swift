@@ -12,9 +12,10 @@ extension Doctor {
         } catch {
             switch error {
             case .foreignObjects(let objects, _):
-                return Self.foreign(objects, "schema brocot has objects of a role that this role is not a member of")
+                return Self.foreign(objects, "schema brocot has objects of a role that this role does not trust")
             case .foreignTables(let objects, let role):
-                return Self.foreign(objects, "the superuser \(role) would run code of roles that it is not a member of")
+                return Self.foreign(
+                    objects, "the superuser \(role) would run code of roles that no superuser has granted to it")
             case .database(let cause) where cause.isConnectionLost: return Self.connectionLost("schema", cause)
             default: break
             }
