@@ -122,6 +122,7 @@ extension QueueError {
     var nextStep: String? {
         switch self {
         case .ordering(.missingColumn): "A table or column is missing. Run brocot doctor."
+        case .ordering(.untrustedOwner): "Run the daemon as a role of its own. See brocot doctor."
         case .ordering(.unsupportedKeyType), .ordering(.invalidStoredRank), .ordering(.ranksOutOfOrder):
             "Run brocot doctor."
         default:

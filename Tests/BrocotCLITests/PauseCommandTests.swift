@@ -114,16 +114,16 @@ import Testing
                 SELECT brocot.move_now('list 0', 'a', last => true);
                 SELECT brocot.pause('items', 'list 0');
                 SELECT brocot.move('list ' || n, 'a', last => true, from_list => 'list ' || n - 1)
-                FROM (SELECT generate_series(1, 300) AS n) AS number;
+                FROM (SELECT generate_series(1, 1500) AS n) AS number;
                 SELECT brocot.move('other', 'b', last => true);
                 """)
         let drain = try await BrocotProcess.run("daemon", "--drain")
         #expect(drain.exitCode == 7, "\(drain.errors)")
-        #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 300)
+        #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1500)
         try await connection.execute("SELECT brocot.resume('items', 'list 0')")
         #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)
         let lists = try await connection.query("SELECT list FROM brocot.items WHERE item = 'a'")
-        #expect(try lists.map { try $0.decode(0, as: String.self) } == ["list 300"])
+        #expect(try lists.map { try $0.decode(0, as: String.self) } == ["list 1500"])
     }
 
     private func transactions(_ connection: Connection) async throws -> Int {

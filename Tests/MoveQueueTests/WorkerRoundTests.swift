@@ -339,7 +339,7 @@ import Testing
         #expect(round.note(found, at: later).end?.isUndecided == true)
     }
 
-    @Test("Rounds in vain are those that decide nothing beside waiting lists, while no list is postponed")
+    @Test("Rounds in vain are those that decide nothing beside waiting lists, while no list is postponed for long")
     func roundsInVain() {
         var round = WorkerRound(QueueConfiguration())
         /// Ends a turn with a batch that finds the last list of the round, and returns how many rounds were in vain until then.
@@ -358,7 +358,7 @@ import Testing
         #expect(rounds(after: withoutWaiting) == 2)
         var besideOthers = vain
         besideOthers.claim.lockedByOthers = lists("locked")
-        #expect(rounds(after: besideOthers) == 2, "a list is postponed")
+        #expect((1...6).map { _ in rounds(after: besideOthers) } == [3, 4, 5, 5, 5, 5], "a list is postponed for long")
     }
 
     @Test("A list is not taken for one that only waits if its requests were not read")

@@ -43,6 +43,9 @@ package struct PostponedLists: Sendable {
     /// After this many doublings, a pause is longer than every ``longestPause``.
     private static let mostDoublings = 20
 
+    /// A list that was unavailable at so many attempts has been so for 0.1 s or longer.
+    private static let fewestOfLongWait = 4
+
     private var entries: [ListIdentifier: Entry] = [:]
     /// The time at which the first list is due, or an earlier time; nil if no list is postponed.
     private var earliest: ContinuousClock.Instant?
@@ -56,6 +59,11 @@ package struct PostponedLists: Sendable {
 
     /// Whether the list is postponed because another session has it.
     func isUnavailable(_ list: ListIdentifier) -> Bool { entries[list]?.isUnavailable == true }
+
+    /// Whether no list failed, and none was unavailable for long: other workers, which are there for a moment, probably have them.
+    var areOnlyBrieflyUnavailable: Bool {
+        entries.values.allSatisfy { $0.isUnavailable && $0.failures == 0 && $0.postponements < Self.fewestOfLongWait }
+    }
 
     /// Whether more lists are unavailable than are tried together.
     var areManyUnavailable: Bool { entries.values.lazy.filter(\.isUnavailable).count > Self.largestGroup }

@@ -98,6 +98,7 @@ package struct WorkerRound: Sendable {
     mutating func serveAllLists() {
         crowdedOut.forgetWaiting()
         servesAllLists = true
+        roundsInVain = 0
     }
 
     /// Continues the round at this list.
@@ -228,8 +229,9 @@ package struct WorkerRound: Sendable {
         case .nothingToDo: crowdedOut.endRound(isWhole: true, at: now)
         case .nextRound(let decided, let isWhole, let areRequestsWaiting):
             hasEndedRound = true
-            let isInVain = isWhole && areRequestsWaiting && !report.hasDecisions && postponed.lists.isEmpty
-            if isInVain { roundsInVain += 1 }
+            if isWhole, areRequestsWaiting, !report.hasDecisions, postponed.areOnlyBrieflyUnavailable {
+                roundsInVain += 1
+            }
             crowdedOut.endRound(isWhole: isWhole, at: now)
             gather(after: decided)
         }
