@@ -38,9 +38,10 @@ struct Upgrade: Sendable {
         var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
         var lockedAttempts = 0
         while true {
-            let attempt = try await attempt(
-                isPatient: lockedAttempts % Self.attemptsPerLongWait == 1)
-            let start = waitingSince ?? .now - min(Self.lockWait, migrator.lockTimeout)
+            let attempt = try await attempt(isPatient: lockedAttempts % Self.attemptsPerLongWait == 1)
+            // Only the wait for a table's lock is over already: the lock for migrations is not waited for.
+            let waited = if case .locked = attempt { min(Self.lockWait, migrator.lockTimeout) } else { Duration.zero }
+            let start = waitingSince ?? .now - waited
             waitingSince = start
             let isOver = ContinuousClock.now - start >= migrator.lockTimeout
             switch attempt {

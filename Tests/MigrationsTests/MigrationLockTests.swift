@@ -33,10 +33,12 @@ import Testing
         try await holder.execute(Self.lock)
         let migrator = Migrator(
             connection: try await TestDatabase.current.connect(), lockTimeout: .milliseconds(300))
+        let start = ContinuousClock.now
         do {
             _ = try await migrator.up()
-            Issue.record("it did not wait")
+            Issue.record("the lock was not needed")
         } catch {
+            #expect(.now - start >= .milliseconds(300))
             #expect(
                 "\(error)".hasPrefix(
                     "A lock is held by process \(holder.backendProcessIdentifier), and was not released within 0.300 s."
