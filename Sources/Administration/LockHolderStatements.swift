@@ -30,15 +30,33 @@ enum LockHolderStatements {
     }
 
     private static func holders(of table: OrderNames, modes: [String], orWaiting: Bool = false) -> SQL {
+        holders(where: isHolder(of: table, modes: modes, orWaiting: orWaiting))
+    }
+
+    /// Whether another session has one of these locks of a table or of one of its partitions.
+    private static func isHolder(of table: OrderNames, modes: [String], orWaiting: Bool = false) -> SQL {
         let oid = SQL.relation(schema: "\(table.schema)", name: "\(table.table)")
-        return holders(
-            where: """
-                holder.locktype = 'relation' AND (holder.granted OR \(orWaiting)) AND holder.mode = ANY (\(modes))
-                    AND holder.pid IS DISTINCT FROM pg_backend_pid()
-                    AND holder.database = (SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database())
-                    AND (holder.relation = \(oid)
-                        OR holder.relation IN (SELECT part.relid FROM pg_partition_tree(\(oid)) AS part))
-                """)
+        return """
+            holder.locktype = 'relation' AND (holder.granted OR \(orWaiting)) AND holder.mode = ANY (\(modes))
+                AND holder.pid IS DISTINCT FROM pg_backend_pid()
+                AND holder.database = (SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database())
+                AND (holder.relation = \(oid)
+                    OR holder.relation IN (SELECT part.relid FROM pg_partition_tree(\(oid)) AS part))
+            """
+    }
+
+    /// If an autovacuum works on a table, the next statements of the transaction wait for a lock until the server has cancelled it, but
+    /// not for more than two seconds. The server cancels it after `deadlock_timeout`, which a plain role can't set. An autovacuum is a
+    /// process of no role: what it does is hidden from a plain role. The statement runs with only `pg_catalog` in the `search_path`.
+    static func waitForCancelledAutovacuum(of table: OrderNames) -> SQL {
+        """
+        SELECT set_config('lock_timeout', least(own.setting::integer + 200, 2000)::text, true)
+        FROM pg_settings AS own
+        WHERE own.name = 'deadlock_timeout' AND EXISTS (
+            SELECT FROM pg_locks AS holder
+            JOIN pg_stat_activity AS session ON session.pid = holder.pid AND session.usesysid IS NULL
+            WHERE \(isHolder(of: table, modes: ["ShareUpdateExclusiveLock"])))
+        """
     }
 
     /// Who keeps the lock for pruning the log. A daemon has this lock only for moments. PostgreSQL does not show how long a session

@@ -77,7 +77,7 @@ package struct AttachPlan: Sendable {
     private static func hasForeignRanks(_ objects: OrderObjects, _ table: TableDescription) -> SQL? {
         let names = objects.definition.names
         let present = names.rankColumns.filter { table.column($0) != nil }
-        guard table.constraint == .missing, !present.isEmpty else { return nil }
+        guard !objects.isPresent(table.constraint), !present.isEmpty else { return nil }
         let isForeign =
             present.count < OrderObjects.rankColumnTypes.count
             ? present.map { "\(quoteIdentifier($0)) IS NOT NULL" }.joined(separator: " OR ")
@@ -90,9 +90,7 @@ package struct AttachPlan: Sendable {
         let absent = zip(names.rankColumns, OrderObjects.rankColumnTypes)
             .filter { table.column($0.0) == nil }
         let columns = absent.map { (object: "column \($0.0)", change: "ADD COLUMN \(quoteIdentifier($0.0)) \($0.1)") }
-        let constraint =
-            table.constraint == .missing
-            ? [(object: "constraint \(names.constraint)", change: "ADD \(objects.constraint) NOT VALID")] : []
+        let constraint = objects.isPresent(table.constraint) ? [] : Self.constraint(objects, replacing: table.constraint)
         // If one of three columns was dropped, the ranks are repaired before the constraint is there. Otherwise it would refuse
         // each UPDATE of a row until then.
         let isDamaged = !columns.isEmpty && columns.count < OrderObjects.rankColumnTypes.count
@@ -105,15 +103,30 @@ package struct AttachPlan: Sendable {
                 part.purpose, ["ALTER TABLE \(objects.table) \(part.additions.map(\.change).joined(separator: ", "))"],
                 missing: part.additions.map(\.object), lock: .accessExclusive, by: .tableOwner)
         }
-        if table.constraint != .valid {
+        if !constraint.isEmpty || table.constraint?.isValidated == false {
             steps.append(
                 AttachStep(
                     "validate the constraint",
                     ["ALTER TABLE \(objects.table) VALIDATE CONSTRAINT \(quoteIdentifier(names.constraint))"],
-                    missing: table.constraint == .notValid ? ["validation of constraint \(names.constraint)"] : [],
+                    missing: constraint.isEmpty ? ["validation of constraint \(names.constraint)"] : [],
                     lock: .shareUpdateExclusive, by: .tableOwner))
         }
         return steps
+    }
+
+    /// The changes of the table that make the constraint. One with this name and another condition is dropped.
+    private static func constraint(
+        _ objects: OrderObjects, replacing other: TableDescription.Constraint?
+    ) -> [(object: String, change: String)] {
+        let name = objects.names.constraint
+        let addition = "ADD \(objects.constraint) NOT VALID"
+        guard other != nil else { return [(object: "constraint \(name)", change: addition)] }
+        return [
+            (
+                object: "the present form of constraint \(name)",
+                change: "DROP CONSTRAINT \(quoteIdentifier(name)), \(addition)"
+            )
+        ]
     }
 
     /// The order is registered and the functions are created before the triggers, because requests name the order as soon as a trigger
@@ -152,10 +165,8 @@ package struct AttachPlan: Sendable {
     }
 
     private static func triggers(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
-        let missing = objects.triggers.filter {
-            table.triggers[$0.key] != .current(before: objects.firesBefore(trigger: $0.key))
-        }
-        .sorted { $0.key < $1.key }
+        let missing = objects.triggers.filter { !objects.isPresent(table.triggers[$0.key], as: $0.key) }
+            .sorted { $0.key < $1.key }
         // Triggers of an earlier version, or of a former name of the table.
         let names = objects.names
         let surplus = (names.triggers + names.formerTriggers)
@@ -165,7 +176,7 @@ package struct AttachPlan: Sendable {
             AttachStep(
                 "make the triggers",
                 surplus.map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(objects.table)" }
-                    + missing.map(\.value),
+                    + missing.map { "CREATE OR REPLACE TRIGGER \(quoteIdentifier($0.key)) \($0.value)" },
                 missing: missing.map {
                     "\(table.triggers[$0.key] == nil ? "" : "the present, enabled form of ")trigger \($0.key)"
                 },

@@ -23,7 +23,7 @@ extension Attacher {
                     if step.execution == .inBatches {
                         unplaced += try await removeEqualRanks(of: plan.definition)
                     } else {
-                        try await run(step)
+                        try await run(step, on: plan.definition.names)
                     }
                 }
                 // Another session may have created a partition before the parent had its index.

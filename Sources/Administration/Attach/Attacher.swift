@@ -32,10 +32,12 @@ package struct Attacher: Sendable {
         try await lock.exclusively(body)
     }
 
-    /// Runs one step.
+    /// Runs one step, which changes the table with these names.
     ///
     /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/database(_:)``; ``AttachError/cancelled``.
-    package func run(_ step: AttachStep) async throws(AttachError) { try await runner.run(step) }
+    package func run(_ step: AttachStep, on table: OrderNames) async throws(AttachError) {
+        try await runner.run(step, on: table)
+    }
 
     /// The plan to attach a table, with the condition of visibility as the registry has it.
     package func plan(

@@ -3,22 +3,23 @@ import Ordering
 
 /// The statements that look for the objects that attach creates.
 extension CatalogStatements {
+    /// The definition of a CHECK, without NOT VALID, and whether it was validated.
     static func constraint(_ name: String, of relation: Int64) -> SQL {
         """
-        SELECT found.convalidated FROM pg_constraint AS found
+        SELECT regexp_replace(pg_get_constraintdef(found.oid), ' NOT VALID$', ''), found.convalidated
+        FROM pg_constraint AS found
         WHERE found.conrelid = \(relation)::oid AND found.conname = \(name)::text::name AND found.contype = 'c'
         """
     }
 
     /// The columns of ``triggers(of:in:)``.
-    enum TriggerColumn: Int { case name, isCurrent, isBefore }
+    enum TriggerColumn: Int { case name, definition, isEnabled }
 
     /// The triggers that call the functions of an order, or have the names of its triggers: after a rename of the table they call the
-    /// functions of its former name. A trigger is current if it is enabled, also in each partition, calls one of the functions, and is not
-    /// of an earlier version: then the trigger that keeps ranks had no columns, and the conditions of the others read settings. In `tgtype`, 2 means BEFORE.
+    /// functions of its former name. A trigger is enabled if it is so in each partition too.
     static func triggers(of relation: Int64, in order: OrderNames) -> SQL {
         """
-        SELECT trigger.tgname::text,
+        SELECT trigger.tgname::text, pg_get_triggerdef(trigger.oid),
             NOT EXISTS (
                 WITH RECURSIVE copy (oid, enabled) AS (
                     SELECT trigger.oid, trigger.tgenabled
@@ -26,10 +27,7 @@ extension CatalogStatements {
                     SELECT child.oid, child.tgenabled FROM copy JOIN pg_trigger AS child ON child.tgparentid = copy.oid
                 )
                 SELECT FROM copy WHERE copy.enabled NOT IN ('O', 'A')
-            ) AND function.proname = ANY (\(order.functions)::text[]::name[]) AND CASE
-                WHEN trigger.tgname = \(order.keepTrigger)::text::name THEN trigger.tgattr::text <> ''
-                ELSE strpos(pg_get_triggerdef(trigger.oid), 'brocot.writing') = 0
-            END, trigger.tgtype & 2 <> 0
+            )
         FROM pg_trigger AS trigger
         JOIN pg_proc AS function ON function.oid = trigger.tgfoid
         WHERE trigger.tgrelid = \(relation)::oid AND NOT trigger.tgisinternal

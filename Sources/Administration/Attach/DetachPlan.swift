@@ -26,7 +26,7 @@ package struct DetachPlan: Sendable {
             steps.append(AttachStep("drop the triggers", triggers, lock: .accessExclusive, by: .tableOwner))
         }
         var changes: [String] = []
-        if table.constraint != .missing { changes.append("DROP CONSTRAINT \(quoteIdentifier(names.constraint))") }
+        if table.constraint != nil { changes.append("DROP CONSTRAINT \(quoteIdentifier(names.constraint))") }
         if dropsColumns {
             changes += names.rankColumns.filter { table.column($0) != nil }
                 .map { "DROP COLUMN \(quoteIdentifier($0))" }

@@ -44,7 +44,7 @@ package struct Detachment: Sendable {
         try await attacher.exclusively { () async throws(AttachError) in
             for step in try await plan()?.steps ?? [] {
                 await beginning(step)
-                try await attacher.run(step)
+                try await attacher.run(step, on: names)
             }
         }
         return true

@@ -8,6 +8,11 @@ extension OrderObjects {
 
     var constraint: String { "CONSTRAINT \(quoteIdentifier(names.constraint)) CHECK (\(condition))" }
 
+    /// Whether the table has this constraint, validated or not, with the condition that attach writes.
+    func isPresent(_ constraint: TableDescription.Constraint?) -> Bool {
+        constraint.map { DefinitionText.areEqual($0.definition, "CHECK (\(condition))") } ?? false
+    }
+
     /// Either all three are NULL, or the pair is a fraction in lowest terms within bounds and the rank is its value. The
     /// denominator is compared with 0 before the division. PostgreSQL parses the condition for each statement, so it is short.
     var condition: String {

@@ -7,7 +7,7 @@ import Ordering
 /// two short conditions. Whether a statement is Brocot's own is a condition only of the trigger that would otherwise fire for each
 /// row that Brocot moves. The functions test it for the other triggers.
 extension OrderObjects {
-    /// The statements by the triggers' names. An existing trigger is replaced.
+    /// What comes after the name in the statement that creates a trigger, by the triggers' names.
     var triggers: [String: String] {
         // 4 and 4.0 are equal, but the constraint admits only the first form.
         let changesScale =
@@ -27,19 +27,13 @@ extension OrderObjects {
                 WHEN (\(changesList("OLD", "NEW"))) EXECUTE FUNCTION \(leaveFunction)
                 """
         }
-        triggers.merge(placingTriggers) { _, placing in placing }
-        return triggers.reduce(into: [:]) { statements, trigger in
-            statements[trigger.key] = "CREATE OR REPLACE TRIGGER \(quoteIdentifier(trigger.key)) \(trigger.value)"
-        }
+        return triggers.merging(placingTriggers) { _, placing in placing }
     }
 
-    /// Whether a trigger fires before a row is written, and not afterwards.
-    func firesBefore(trigger name: String) -> Bool {
-        switch name {
-        case names.keepTrigger, names.leaveTrigger: true
-        case names.requestTrigger: !changedRowsArePlacedNow
-        default: false
-        }
+    /// Whether the table has this trigger, it fires, and it is what attach creates.
+    func isPresent(_ trigger: TableDescription.Trigger?, as name: String) -> Bool {
+        guard let trigger, trigger.isEnabled, let wanted = triggers[name] else { return false }
+        return DefinitionText.areEqual(trigger.definition, "CREATE TRIGGER \(quoteIdentifier(name)) \(wanted)")
     }
 
     /// Whether a row whose list was changed is placed at once. No AFTER UPDATE trigger fires for a row that changes partitions.
@@ -56,7 +50,7 @@ extension OrderObjects {
         // The triggers before this one have taken the row's rank.
         func afterChange(_ function: String) -> String {
             """
-            \(firesBefore(trigger: names.requestTrigger) ? "BEFORE" : "AFTER") UPDATE ON \(table) FOR EACH ROW
+            \(changedRowsArePlacedNow ? "AFTER" : "BEFORE") UPDATE ON \(table) FOR EACH ROW
             WHEN ((\(changesList("OLD", "NEW"))) AND NEW.\(rankColumns[0]) IS NULL) EXECUTE FUNCTION \(function)
             """
         }

@@ -1,11 +1,14 @@
 import LibPQ
 import Logging
+import Ordering
 
 /// Runs the steps of plans, with short waits for locks: a statement that waits for an exclusive lock also makes all later
 /// statements of other sessions wait.
 struct StepRunner: Sendable {
     /// After so many attempts, about five seconds, a notice says why nothing happens.
     private static let attemptsBeforeNotice = 10
+    /// The server cancels an autovacuum that is in the way, but only after a longer wait than the usual one.
+    private static let attemptsPerLongWait = 5
     /// The pauses differ, so that two commands don't hinder each other again and again.
     private static let millisecondsBetweenAttempts = 100...500
 
@@ -18,12 +21,17 @@ struct StepRunner: Sendable {
 
     /// A transaction that another session hindered by a lock, or that was the victim of a deadlock, is tried again.
     ///
+    /// - Parameters:
+    ///   - step: The step.
+    ///   - table: The names of the table that it changes.
     /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/database(_:)``; ``AttachError/cancelled``.
-    func run(_ step: AttachStep) async throws(AttachError) {
+    func run(_ step: AttachStep, on table: OrderNames) async throws(AttachError) {
         for attempt in 1...attempts {
             do throws(PostgresError) {
                 return try await connection.run { [lockTimeout] connection throws(PostgresError) in
-                    try Self.run(step, lockTimeout: lockTimeout, on: connection)
+                    try Self.run(
+                        step, on: table, lockTimeout: lockTimeout,
+                        isPatient: attempt % Self.attemptsPerLongWait == 0, on: connection)
                 }
             } catch {
                 guard step.execution != .alone, error.sqlState == .lockNotAvailable || error.isConflict else {
@@ -39,8 +47,10 @@ struct StepRunner: Sendable {
         throw .lockTimeout(step: step.purpose)
     }
 
+    /// A patient attempt waits until the server has cancelled an autovacuum of the table.
     private static func run(
-        _ step: AttachStep, lockTimeout: Duration, on connection: isolated Connection
+        _ step: AttachStep, on table: OrderNames, lockTimeout: Duration, isPatient: Bool,
+        on connection: isolated Connection
     ) throws(PostgresError) {
         guard step.execution != .alone else {
             try connection.execute(SQL(unsafeRaw: step.statements[0]))
@@ -54,6 +64,9 @@ struct StepRunner: Sendable {
         let settings = TableReader.settings + [("lock_timeout", limit), ("client_min_messages", "warning")]
         try connection.transaction(settings: settings) {
             connection throws(PostgresError) in
+            if isPatient && step.lock != .shareUpdateExclusive {
+                _ = try connection.query(LockHolderStatements.waitForCancelledAutovacuum(of: table))
+            }
             if step.actor == .schemaOwner { try connection.execute(script: Self.becomeSchemaOwner) }
             for statement in step.statements { try connection.execute(SQL(unsafeRaw: statement)) }
         }

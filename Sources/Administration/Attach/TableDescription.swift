@@ -70,14 +70,18 @@ package struct TableDescription: Hashable, Sendable {
         let table: String
     }
 
-    package enum TriggerState: Hashable, Sendable {
-        /// Disabled, or of an earlier version.
-        case outdated
-        /// Whether it fires before the row is written, and not afterwards.
-        case current(before: Bool)
+    package struct Trigger: Hashable, Sendable {
+        /// The statement that creates it, as the server prints it.
+        let definition: String
+        /// Whether it fires, also in each partition.
+        let isEnabled: Bool
     }
 
-    package enum ConstraintState: Hashable, Sendable { case missing, notValid, valid }
+    package struct Constraint: Hashable, Sendable {
+        /// As the server prints it, without NOT VALID.
+        let definition: String
+        let isValidated: Bool
+    }
 
     package let owner: String
     /// Whether the current role has the rights of the owner.
@@ -90,9 +94,10 @@ package struct TableDescription: Hashable, Sendable {
     package let partitionKey: [String?]
     /// The table first, then its partitions, from the top down.
     package let relations: [Relation]
-    package let constraint: ConstraintState
+    /// The constraint with the name of the order's constraint; nil if there is none.
+    package let constraint: Constraint?
     /// The triggers that call the order's functions or have the names of its triggers, by name.
-    package let triggers: [String: TriggerState]
+    package let triggers: [String: Trigger]
     /// The names of other tables that have triggers of this order too.
     package let othersWithTriggers: [OrderNames]
     /// The triggers on other tables that call the order's functions, and their tables.

@@ -116,12 +116,12 @@ package enum TableReader {
 
     private static func triggers(
         _ names: OrderNames, of relation: Int64, on connection: isolated Connection
-    ) throws(PostgresError) -> [String: TableDescription.TriggerState] {
+    ) throws(PostgresError) -> [String: TableDescription.Trigger] {
         typealias Column = CatalogStatements.TriggerColumn
-        var triggers: [String: TableDescription.TriggerState] = [:]
+        var triggers: [String: TableDescription.Trigger] = [:]
         for row in try connection.query(CatalogStatements.triggers(of: relation, in: names)) {
-            triggers[try row.decode(Column.name)] =
-                try row.decode(Column.isCurrent) ? .current(before: try row.decode(Column.isBefore)) : .outdated
+            triggers[try row.decode(Column.name)] = TableDescription.Trigger(
+                definition: try row.decode(Column.definition), isEnabled: try row.decode(Column.isEnabled))
         }
         return triggers
     }
@@ -188,11 +188,11 @@ package enum TableReader {
 
     private static func constraint(
         _ names: OrderNames, of relation: Int64, on connection: isolated Connection
-    ) throws(PostgresError) -> TableDescription.ConstraintState {
-        guard let row = try connection.query(CatalogStatements.constraint(names.constraint, of: relation)).first else {
-            return .missing
+    ) throws(PostgresError) -> TableDescription.Constraint? {
+        try connection.query(CatalogStatements.constraint(names.constraint, of: relation)).first.map {
+            row throws(PostgresError) in
+            TableDescription.Constraint(definition: try row.decode(0), isValidated: try row.decode(1))
         }
-        return try row.decode(0, as: Bool.self) ? .valid : .notValid
     }
 
     private static func functionBodies(

@@ -62,11 +62,11 @@ extension TableRepair {
         try attacher.requireOwners(of: found, definition.names, for: findings.missing, printedBy: "brocot attach --sql")
         if findings.missingColumns > 0, let columns = findings.missing.first {
             // Nothing can be said of the ranks before all columns are there.
-            try await attacher.run(columns)
+            try await attacher.run(columns, on: definition.names)
             return try await repair(definition, try await self.findings(of: definition), placingRows: placingRows)
         }
         if findings.damagedRows > 0 { try await correctRanks(definition) }
-        for step in findings.missing { try await attacher.run(step) }
+        for step in findings.missing { try await attacher.run(step, on: definition.names) }
         guard placingRows else { return }
         let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         guard table.registered?.isBeingFilled == false else { return }

@@ -65,6 +65,9 @@ package struct PostponedLists: Sendable {
         entries.values.allSatisfy { $0.isUnavailable && $0.failures == 0 && $0.postponements < Self.fewestOfLongWait }
     }
 
+    /// Whether so many lists fail that no further one is remembered: each round finds the others again, and they fail again.
+    var areTooManyFailing: Bool { isFull && entries.values.allSatisfy { !$0.isUnavailable } }
+
     /// Whether more lists are unavailable than are tried together.
     var areManyUnavailable: Bool { entries.values.lazy.filter(\.isUnavailable).count > Self.largestGroup }
 

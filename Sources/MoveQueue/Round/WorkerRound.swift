@@ -229,7 +229,9 @@ package struct WorkerRound: Sendable {
         case .nothingToDo: crowdedOut.endRound(isWhole: true, at: now)
         case .nextRound(let decided, let isWhole, let areRequestsWaiting):
             hasEndedRound = true
-            if isWhole, areRequestsWaiting, !report.hasDecisions, postponed.areOnlyBrieflyUnavailable {
+            if isWhole, !report.hasDecisions,
+                areRequestsWaiting && postponed.areOnlyBrieflyUnavailable || postponed.areTooManyFailing
+            {
                 roundsInVain += 1
             }
             crowdedOut.endRound(isWhole: isWhole, at: now)

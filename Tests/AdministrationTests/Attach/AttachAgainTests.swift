@@ -27,7 +27,7 @@ import Testing
         let plan = try #require(
             try await fixture.attacher.planToDetach(names, droppingColumns: dropsColumns))
         for step in plan.steps {
-            try await fixture.attacher.run(step)
+            try await fixture.attacher.run(step, on: AttachFixture.definition().names)
             try await fixture.connection.execute(script: Self.changeOfList)
         }
         #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])
@@ -70,7 +70,7 @@ import Testing
         try await fixture.detach(droppingColumns: false)
         let plan = try await fixture.attacher.plan(AttachFixture.definition())
         for step in plan.steps {
-            try await fixture.attacher.run(step)
+            try await fixture.attacher.run(step, on: AttachFixture.definition().names)
             try await fixture.connection.execute(script: Self.changeOfList)
         }
         #expect(try await fixture.texts(orders) == ["\"2 4 6\"", "\"1 3 5\""])
@@ -105,7 +105,7 @@ import Testing
             """)
         let plan = try await fixture.attacher.plan(AttachFixture.definition())
         for step in plan.steps where !step.purpose.hasPrefix("attach the index") {
-            try await fixture.attacher.run(step)
+            try await fixture.attacher.run(step, on: AttachFixture.definition().names)
         }
         let indexes = "SELECT count(*) FROM pg_class WHERE relname LIKE 'brocot_tasks%rank'"
         #expect(try await fixture.texts(indexes) == ["4"])

@@ -53,6 +53,12 @@ import Testing
 
     private static let structures = [
         ("ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid", "constraint brocot_rank_is_valid"),
+        (
+            """
+            ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid,
+                ADD CONSTRAINT brocot_rank_is_valid CHECK (rank IS NULL OR rank_den > 0)
+            """, "the present form of constraint brocot_rank_is_valid"
+        ),
         ("DROP INDEX brocot_tasks_rank", "index brocot_tasks_rank"),
         ("DROP TRIGGER zzz_brocot_rank_arrive ON tasks", "trigger zzz_brocot_rank_arrive"),
         (
@@ -66,6 +72,18 @@ import Testing
             WHEN (current_setting('brocot.writing', true) IS DISTINCT FROM 'public.tasks')
             EXECUTE FUNCTION brocot."keep_public.tasks"()
             """, "the present, enabled form of trigger zzz_brocot_rank_keep"
+        ),
+        (
+            """
+            CREATE OR REPLACE TRIGGER zzz_brocot_rank_leave BEFORE UPDATE ON tasks FOR EACH ROW
+            WHEN (OLD.project_id <> NEW.project_id) EXECUTE FUNCTION brocot."leave_public.tasks"()
+            """, "the present, enabled form of trigger zzz_brocot_rank_leave"
+        ),
+        (
+            """
+            CREATE OR REPLACE TRIGGER zzz_brocot_rank_arrive AFTER INSERT ON tasks REFERENCING NEW TABLE AS arriving
+            FOR EACH STATEMENT WHEN (false) EXECUTE FUNCTION brocot."arrive_public.tasks"()
+            """, "the present, enabled form of trigger zzz_brocot_rank_arrive"
         ),
         (
             "DROP FUNCTION brocot.\"keep_public.tasks\" CASCADE",
@@ -83,6 +101,21 @@ import Testing
             #expect(try await order(fixture) == ["1", "2", "3", "4", "5"], "\(damage)")
             #expect(try await fixture.requests() == [], "\(damage)")
         }
+    }
+
+    @Test("brocot check --repair makes a constraint again that the server does not enforce (PostgreSQL 18)")
+    func notEnforced() async throws {
+        let fixture = try await attached()
+        guard fixture.connection.serverVersion >= 180_000 else { return }
+        let definition: String = try await fixture.connection.query(
+            "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'brocot_rank_is_valid'"
+        ).single().decode(0)
+        let found = try await repair(
+            """
+            ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid,
+                ADD CONSTRAINT brocot_rank_is_valid \(definition) NOT ENFORCED
+            """, of: fixture)
+        #expect(found.contains("missing: the present form of constraint brocot_rank_is_valid"))
     }
 
     @Test("brocot check --repair switches on a trigger that is switched off in a partition")

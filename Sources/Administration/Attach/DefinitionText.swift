@@ -1,0 +1,22 @@
+/// Compares the definition of a constraint or trigger that `brocot attach` writes with the one that the server prints. Pure.
+///
+/// The server prints what it has parsed: with more parentheses and casts, and with fewer quotes and schemas. Both texts lose all of these.
+/// What is left names the same columns, functions, operators, constants and keywords in the same order.
+enum DefinitionText {
+    static func areEqual(_ one: String, _ other: String) -> Bool { reduced(one) == reduced(other) }
+
+    /// - Parameter text: For example `CHECK ((gcd("rank_num", rank_den) = 1::bigint))`.
+    /// - Returns: For example `checkgcdrank_num,rank_den=1`.
+    private static func reduced(_ text: String) -> String {
+        let part = /(?<name>"(?:[^"]|"")*")|(?<constant>E?'(?:[^']|'')*')|(?<cast>::(?:"(?:[^"]|"")*"|[\w.])+(?:\([\d,]+\))?)|(?<other>pg_catalog\.|OPERATOR\(|\bROW\b|[\s()])/
+            .matchingSemantics(.unicodeScalar)
+        return text.replacing(part) { match -> String in
+            if let name = match.output.name { return String(name.dropFirst().dropLast()) }
+            // A backslash is doubled, or not, depending on a setting of the session.
+            if let constant = match.output.constant {
+                return String(constant.drop { $0 == "E" }.dropFirst().dropLast().replacing("\\", with: ""))
+            }
+            return ""
+        }.lowercased()
+    }
+}
