@@ -90,7 +90,8 @@ package struct AttachPlan: Sendable {
         let absent = zip(names.rankColumns, OrderObjects.rankColumnTypes)
             .filter { table.column($0.0) == nil }
         let columns = absent.map { (object: "column \($0.0)", change: "ADD COLUMN \(quoteIdentifier($0.0)) \($0.1)") }
-        let constraint = objects.isPresent(table.constraint) ? [] : Self.constraint(objects, replacing: table.constraint)
+        let constraint =
+            objects.isPresent(table.constraint) ? [] : Self.constraint(objects, replacing: table.constraint)
         // If one of three columns was dropped, the ranks are repaired before the constraint is there. Otherwise it would refuse
         // each UPDATE of a row until then.
         let isDamaged = !columns.isEmpty && columns.count < OrderObjects.rankColumnTypes.count

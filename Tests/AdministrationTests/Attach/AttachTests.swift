@@ -311,7 +311,9 @@ import Testing
         let attacher = Attacher(
             connection: fixture.connection, logger: AttachFixture.logger, lockTimeout: .milliseconds(20), attempts: 2)
         let step = try await attacher.plan(AttachFixture.definition()).steps[0]
-        let error = await #expect(throws: AttachError.self) { try await attacher.run(step, on: AttachFixture.definition().names) }
+        let error = await #expect(throws: AttachError.self) {
+            try await attacher.run(step, on: AttachFixture.definition().names)
+        }
         guard case .lockTimeout = error else {
             Issue.record("\(String(describing: error))")
             return

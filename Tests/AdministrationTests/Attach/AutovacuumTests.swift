@@ -50,7 +50,8 @@ import Testing
             try connection.transaction(settings: TableReader.settings + [("lock_timeout", "20")]) {
                 connection throws(PostgresError) in
                 _ = try connection.query(LockHolderStatements.waitForCancelledAutovacuum(of: names))
-                return try connection.query("SELECT current_setting('lock_timeout')").single().decode(0, as: String.self)
+                return try connection.query("SELECT current_setting('lock_timeout')").single().decode(
+                    0, as: String.self)
             }
         }
         #expect(timeout == "20ms")

@@ -100,7 +100,9 @@ struct ChangedOptionsTests {
             #expect(steps.count > 1)
             for count in 1...steps.count {
                 try await fixture.attach(former, mayChangeOptions: true)
-                for step in steps.prefix(count) { try await fixture.attacher.run(step, on: AttachFixture.definition().names) }
+                for step in steps.prefix(count) {
+                    try await fixture.attacher.run(step, on: AttachFixture.definition().names)
+                }
                 try await fixture.attach(wanted)
                 #expect(try await registryAndCatalog(fixture) == finished, "after \(count) steps")
             }

@@ -11,7 +11,8 @@ import Testing
         #expect(
             DefinitionText.areEqual(
                 #"CHECK ("rank_num" > -4 AND gcd("rank_num", rank_den) = 1::bigint AND x IS DISTINCT FROM 'it''s')"#,
-                "CHECK (((rank_num > '-4'::integer) AND (gcd(rank_num, rank_den) = 1)\n AND ((x)::text IS DISTINCT FROM 'it''s'::text)))"))
+                "CHECK (((rank_num > '-4'::integer) AND (gcd(rank_num, rank_den) = 1)\n AND ((x)::text IS DISTINCT FROM 'it''s'::text)))"
+            ))
         #expect(
             DefinitionText.areEqual(
                 #"WHEN (pg_catalog.scale(OLD.rank) OPERATOR(pg_catalog.<>) 1::pg_catalog.numeric(57,38))"#,

@@ -25,7 +25,9 @@ import Testing
         let plan = try #require(
             try await fixture.attacher.planToDetach(AttachFixture.definition().names, droppingColumns: true))
         #expect(plan.steps.count == 4)
-        for step in plan.steps.prefix(finishedSteps) { try await fixture.attacher.run(step, on: AttachFixture.definition().names) }
+        for step in plan.steps.prefix(finishedSteps) {
+            try await fixture.attacher.run(step, on: AttachFixture.definition().names)
+        }
         try await fixture.detach()
         #expect(try await fixture.catalog() == before)
     }
