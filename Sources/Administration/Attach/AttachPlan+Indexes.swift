@@ -4,8 +4,21 @@ import Ordering
 /// The steps that make the unique indexes on list and rank.
 extension AttachPlan {
     /// The index of a partitioned table consists of the indexes of its partitions, which are attached from the leaves up.
+    ///
+    /// If one of these is invalid, nothing can make it valid, and it can't be dropped alone. So all of them are dropped and made again.
     static func indexes(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
-        table.relations.flatMap { creation(of: $0, objects) } + attachments(objects.definition.names, table)
+        let names = objects.definition.names
+        var (relations, dropping) = (table.relations, [AttachStep]())
+        if let invalid = relations.first(where: { $0.index == .invalid(isAttached: true) }) {
+            let index = names.index(on: relations[0].name)
+            dropping = [
+                .dropIndex(index, of: relations[0], "drop the index, because its part on \(invalid.name) is unfinished")
+            ]
+            for number in relations.indices where number == 0 || relations[number].index.isAttached {
+                relations[number].index = .missing
+            }
+        }
+        return dropping + relations.flatMap { creation(of: $0, objects) } + attachments(names, relations)
     }
 
     private static func creation(of relation: TableDescription.Relation, _ objects: OrderObjects) -> [AttachStep] {
@@ -26,12 +39,14 @@ extension AttachPlan {
         return steps
     }
 
-    private static func attachments(_ names: OrderNames, _ table: TableDescription) -> [AttachStep] {
+    private static func attachments(
+        _ names: OrderNames, _ relations: [TableDescription.Relation]
+    ) -> [AttachStep] {
         func name(of relation: TableDescription.Relation) -> String {
             "\(quoteIdentifier(relation.schema)).\(quoteIdentifier(names.index(on: relation.name)))"
         }
-        return table.relations.sorted { $0.level > $1.level }.compactMap { relation in
-            guard let parent = table.relations.first(where: { $0.oid == relation.parent }),
+        return relations.sorted { $0.level > $1.level }.compactMap { relation in
+            guard let parent = relations.first(where: { $0.oid == relation.parent }),
                 relation.index != .valid(isAttached: true)
             else { return nil }
             return AttachStep(

@@ -138,22 +138,22 @@ package struct AttachPlan: Sendable {
         var statements: [String] = []
         if former == nil { statements.append(RegistryStatements.register(objects.definition)) }
         if changesOptions { statements.append(RegistryStatements.changeOptions(objects.definition)) }
-        let changed = objects.functionBodies.filter { table.functionBodies[$0.key] != $0.value }.keys.sorted()
+        let changed = objects.functions.filter { table.functions[$0.name] != $0.description }.map(\.name).sorted()
         let lacksPlaceFunction = table.registered?.lacksPlaceFunction == true
         let missing =
             (former == nil ? ["row of brocot.ordered_tables"] : [])
             + (changesOptions ? ["present options in brocot.ordered_tables"] : [])
             + changed.map { name in
-                let form = table.functionBodies[name] == nil ? "" : "the present form of "
+                let form = table.functions[name] == nil ? "" : "the present form of "
                 return "\(form)function brocot.\(quoteIdentifier(name))"
             } + (lacksPlaceFunction ? ["functions for moves at once"] : [])
         if !changed.isEmpty {
-            statements += objects.createFunctions
+            statements += objects.functions.flatMap(\.statements)
             if table.owner != table.schemaOwner {
                 let owner = quoteIdentifier(table.owner)
                 statements.append("GRANT USAGE ON SCHEMA brocot TO \(owner)")
-                statements += objects.functionBodies.keys.sorted().map {
-                    "GRANT EXECUTE ON FUNCTION brocot.\(quoteIdentifier($0))() TO \(owner)"
+                statements += objects.functions.map {
+                    "GRANT EXECUTE ON FUNCTION brocot.\(quoteIdentifier($0.name))() TO \(owner)"
                 }
             }
         }
@@ -188,8 +188,8 @@ package struct AttachPlan: Sendable {
     /// The functions of triggers that former options needed. Another table may still have triggers with them.
     private static func functionsToDrop(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         guard table.triggersElsewhere.isEmpty else { return [] }
-        let needed = objects.functionBodies
-        let surplus = table.functionBodies.keys.filter { needed[$0] == nil }.sorted()
+        let needed = Set(objects.functions.map(\.name))
+        let surplus = table.functions.keys.filter { !needed.contains($0) }.sorted()
         guard !surplus.isEmpty else { return [] }
         return [
             AttachStep(

@@ -3,10 +3,10 @@ import Ordering
 
 /// The conditions for a table that can be ordered.
 struct AttachRules {
-    private let definition: OrderDefinition
-    private let table: TableDescription
+    let definition: OrderDefinition
+    let table: TableDescription
     private let mayChangeOptions: Bool
-    private var names: OrderNames { definition.names }
+    var names: OrderNames { definition.names }
 
     init(_ definition: OrderDefinition, _ table: TableDescription, mayChangeOptions: Bool) {
         self.definition = definition
@@ -19,6 +19,7 @@ struct AttachRules {
     func check() throws(AttachError) -> [TableDescription.Column] {
         try checkNames()
         try checkKind()
+        try checkSpelling()
         var keys: [TableDescription.Column] = []
         for name in definition.keyColumns { keys.append(try key(name)) }
         try checkItem(keys[keys.count - 1])
@@ -33,7 +34,7 @@ struct AttachRules {
 
     private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
 
-    private func refuse(_ reason: String) -> AttachError { .refused("\(names.schema).\(names.table): \(reason)") }
+    func refuse(_ reason: String) -> AttachError { .refused("\(names.schema).\(names.table): \(reason)") }
 
     private func checkNames() throws(AttachError) {
         for name in [names.schema, names.table, names.rank, definition.itemColumn] + definition.listColumns
@@ -43,6 +44,13 @@ struct AttachRules {
         guard !names.rank.isEmpty else { throw refuse("--rank is empty. Name the column of the sort key") }
         guard !Self.systemColumns.contains(names.rank) else {
             throw refuse("\"\(names.rank)\" is the name of a system column. Choose another name with --rank")
+        }
+        for name in [names.schema, names.table] where name.utf8.count > OrderNames.lengthLimit {
+            throw refuse(
+                """
+                the name "\(name)" has more than \(OrderNames.lengthLimit) bytes. PostgreSQL has cut it off when the object was created. Write the name \
+                that the database has
+                """)
         }
         guard names.denominator.utf8.count <= OrderNames.lengthLimit else {
             throw refuse(
@@ -77,6 +85,18 @@ struct AttachRules {
             throw refuse(
                 "this table has a rule ON INSERT or ON DELETE, which changes the statements of moves with --owns-rows. Make a trigger instead of the rule"
             )
+        }
+    }
+
+    /// Swift takes names that look the same for equal, PostgreSQL does not: `é` may be one character, or `e` and an accent.
+    private func checkSpelling() throws(AttachError) {
+        for name in definition.keyColumns + names.rankColumns {
+            let alike = table.columns.filter { $0.name == name }
+            guard let column = alike.first, alike.count > 1 || !column.name.utf8.elementsEqual(name.utf8) else { continue }
+            throw refuse(
+                alike.count > 1
+                    ? "several columns have names that look like \"\(name)\", but consist of other characters. Rename all but one"
+                    : "the name of column \"\(name)\" looks the same in the database, but consists of other characters. Rename the column")
         }
     }
 
@@ -200,24 +220,6 @@ struct AttachRules {
             """)
     }
 
-    private func checkRankColumns() throws(AttachError) {
-        for (name, type) in zip(names.rankColumns, OrderObjects.rankColumnTypes) {
-            guard let column = table.column(name) else { continue }
-            guard column.declaredType == type, !column.isNotNull, !column.isGenerated, !column.hasDefault else {
-                let rules =
-                    (column.isNotNull ? " NOT NULL" : "") + (column.isGenerated ? ", generated" : "")
-                    + (column.hasDefault ? " with a default" : "")
-                throw refuse(
-                    """
-                    its column "\(name)" is \(column.declaredType)\(rules); Brocot needs \(type), nullable, without default. \
-                    \(column.declaredType != type && column.displayedType == type
-                        ? "Change its type to \(type), choose another name with --rank, or rename that column"
-                        : "Choose another name with --rank, or rename that column")
-                    """)
-            }
-        }
-    }
-
     private func checkIndexes() throws(AttachError) {
         for relation in table.relations {
             guard case .other(let otherTable, let otherOrder) = relation.index else { continue }
@@ -236,7 +238,10 @@ struct AttachRules {
             }
             throw refuse(
                 relation.surplusIndexes.contains(index)
-                    ? "a column of index \"\(index)\" was renamed. Rename it back, or detach the table: \(names.detachCommand)"
+                    ? """
+                    a column of index "\(index)" was renamed, or another index has this name. Rename the column back, or drop the index and run the \
+                    same brocot attach again
+                    """
                     : "\"\(index)\" is not an index that Brocot created. Rename or drop it")
         }
     }

@@ -53,14 +53,7 @@ package struct Attacher: Sendable {
     package func planToDetach(
         _ names: OrderNames, droppingColumns: Bool
     ) async throws(AttachError) -> DetachPlan? {
-        let found = try await wrappingErrors {
-            try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
-                    connection throws(PostgresError) in
-                    try Self.findAttached(names, on: connection)
-                }
-            }
-        }
+        let found = try await read { connection throws(PostgresError) in try Self.findAttached(names, on: connection) }
         guard let found else { return nil }
         try Self.requireOwnTriggers(found)
         if droppingColumns, let table = found.table, table.isTable {
@@ -98,13 +91,8 @@ package struct Attacher: Sendable {
     /// Nothing may be changed if the columns can't be dropped at the end.
     private func requireNoDependents(of names: OrderNames, on table: TableDescription) async throws(AttachError) {
         let columns = names.rankColumns
-        let dependents: [String] = try await wrappingErrors {
-            try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
-                    connection throws(PostgresError) in
-                    try TableReader.dependents(ofColumns: columns, on: table, on: connection)
-                }
-            }
+        let dependents = try await read { connection throws(PostgresError) in
+            try TableReader.dependents(ofColumns: columns, on: table, on: connection)
         }
         guard dependents.isEmpty else {
             throw .refused(
@@ -153,13 +141,8 @@ package struct Attacher: Sendable {
 
     /// The present names of the table that has the triggers of an order, if it was renamed; otherwise nil.
     func renamedTable(of names: OrderNames) async throws(AttachError) -> OrderNames? {
-        let present = try await wrappingErrors {
-            try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
-                    connection throws(PostgresError) in
-                    try TableReader.tablesWithTriggers(of: names, on: connection).first
-                }
-            }
+        let present = try await read { connection throws(PostgresError) in
+            try TableReader.tablesWithTriggers(of: names, on: connection).first
         }
         return present == names ? nil : present
     }
@@ -180,12 +163,22 @@ package struct Attacher: Sendable {
     package func find(
         _ names: OrderNames, listColumns: [String], waitingAtMost limit: Duration? = nil
     ) async throws(AttachError) -> TableDescription? {
-        let settings = TableReader.settings + (limit.map { [("lock_timeout", "\($0.milliseconds)")] } ?? [])
-        return try await wrappingErrors {
-            try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(.repeatableReadOnly, settings: settings) {
-                    connection throws(PostgresError) in
-                    try TableReader.describe(names, listColumns: listColumns, on: connection)
+        try await read(limit.map { [("lock_timeout", "\($0.milliseconds)")] } ?? []) { connection throws(PostgresError) in
+            try TableReader.describe(names, listColumns: listColumns, on: connection)
+        }
+    }
+
+    /// Looks at the catalog in one transaction. It can be the victim of a deadlock, because it locks partitions before their table.
+    private func read<Value: Sendable>(
+        _ settings: [(String, String)] = [], _ body: @Sendable (isolated Connection) throws(PostgresError) -> Value
+    ) async throws(AttachError) -> Value {
+        try await wrappingErrors {
+            try await retryingConflicts { _ in
+                try await connection.run { connection throws(PostgresError) in
+                    try connection.transaction(.repeatableReadOnly, settings: TableReader.settings + settings) {
+                        connection throws(PostgresError) in
+                        try body(connection)
+                    }
                 }
             }
         }

@@ -3,10 +3,15 @@ import Ordering
 
 /// The statements that look for the objects that attach creates.
 extension CatalogStatements {
-    /// The definition of a CHECK, without NOT VALID, and whether it was validated.
+    /// The columns of ``constraint(_:of:)``.
+    enum ConstraintColumn: Int { case definition, columns, isValidated }
+
     static func constraint(_ name: String, of relation: Int64) -> SQL {
         """
-        SELECT regexp_replace(pg_get_constraintdef(found.oid), ' NOT VALID$', ''), found.convalidated
+        SELECT regexp_replace(pg_get_constraintdef(found.oid), ' NOT VALID$', ''), ARRAY(
+                SELECT stored.attname::text FROM pg_attribute AS stored
+                WHERE stored.attrelid = found.conrelid AND stored.attnum = ANY (found.conkey) ORDER BY stored.attnum
+            ), found.convalidated
         FROM pg_constraint AS found
         WHERE found.conrelid = \(relation)::oid AND found.conname = \(name)::text::name AND found.contype = 'c'
         """
@@ -80,12 +85,12 @@ extension CatalogStatements {
         """
     }
 
-    /// The columns of ``functionBodies(_:)``.
-    enum FunctionColumn: Int { case name, body }
+    /// The columns of ``functions(_:)``.
+    enum FunctionColumn: Int { case name, body, isSecurityDefiner, settings }
 
-    static func functionBodies(_ names: [String]) -> SQL {
+    static func functions(_ names: [String]) -> SQL {
         """
-        SELECT function.proname::text, function.prosrc
+        SELECT function.proname::text, function.prosrc, function.prosecdef, coalesce(function.proconfig, '{}')
         FROM pg_proc AS function
         WHERE function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(names)::text[]::name[])
             AND function.pronargs = 0

@@ -49,8 +49,8 @@ package struct DetachPlan: Sendable {
         table.relations.flatMap { relation in
             var indexes = relation.surplusIndexes
             switch relation.index {
-            case .invalid, .valid(isAttached: false): indexes.append(names.index(on: relation.name))
-            case .missing, .other, .valid(isAttached: true): break
+            case .invalid(isAttached: false), .valid(isAttached: false): indexes.append(names.index(on: relation.name))
+            case .missing, .other, .invalid(isAttached: true), .valid(isAttached: true): break
             }
             let purpose = relation.level == 0 ? "drop the index" : "drop the index of partition \(relation.name)"
             return indexes.map { AttachStep.dropIndex($0, of: relation, purpose) }

@@ -23,18 +23,12 @@ extension OrderObjects {
             """
     }
 
-    var createArriveFunction: [String] {
-        [
-            """
-            CREATE OR REPLACE FUNCTION \(arriveFunction) RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER \
-            SET search_path = pg_catalog, pg_temp SET DateStyle = 'ISO' SET quote_all_identifiers = off AS \(quoteLiteral(arriveBody))
-            """,
-            "REVOKE ALL ON FUNCTION \(arriveFunction) FROM PUBLIC",
-            """
-            COMMENT ON FUNCTION \(arriveFunction) IS \
-            \(quoteLiteral("Asks for new rows of \(names.orderedTable) to be placed, for triggers that brocot attach makes."))
-            """,
-        ]
+    var arrive: TriggerFunction {
+        TriggerFunction(
+            name: names.arriveFunction, body: arriveBody,
+            comment: "Asks for new rows of \(names.orderedTable) to be placed, for triggers that brocot attach makes.",
+            isSecurityDefiner: true,
+            settings: ["search_path = pg_catalog, pg_temp", "DateStyle = 'ISO'", "quote_all_identifiers = off"])
     }
 
     // MARK: When no places are requested

@@ -34,17 +34,10 @@ extension OrderObjects {
             """
     }
 
-    var createKeepFunction: [String] {
-        [
-            """
-            CREATE OR REPLACE FUNCTION \(keepFunction) RETURNS trigger LANGUAGE plpgsql \
-            SET search_path = pg_catalog, pg_temp AS \(quoteLiteral(keepBody))
-            """,
-            "REVOKE ALL ON FUNCTION \(keepFunction) FROM PUBLIC",
-            """
-            COMMENT ON FUNCTION \(keepFunction) IS \
-            \(quoteLiteral("Keeps the ranks of \(names.orderedTable) from updates by others, for a trigger that brocot attach makes."))
-            """,
-        ]
+    var keep: TriggerFunction {
+        TriggerFunction(
+            name: names.keepFunction, body: keepBody,
+            comment: "Keeps the ranks of \(names.orderedTable) from updates by others, for a trigger that brocot attach makes.",
+            settings: ["search_path = pg_catalog, pg_temp"])
     }
 }

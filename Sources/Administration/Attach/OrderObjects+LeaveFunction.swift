@@ -20,15 +20,10 @@ extension OrderObjects {
         """
     }
 
-    var createLeaveFunction: [String] {
-        [
-            "CREATE OR REPLACE FUNCTION \(leaveFunction) RETURNS trigger LANGUAGE plpgsql AS \(quoteLiteral(leaveBody))",
-            "REVOKE ALL ON FUNCTION \(leaveFunction) FROM PUBLIC",
-            """
-            COMMENT ON FUNCTION \(leaveFunction) IS \
-            \(quoteLiteral("Takes the ranks of rows of \(names.orderedTable) that leave their list, for a trigger that brocot attach makes."))
-            """,
-        ]
+    var leave: TriggerFunction {
+        TriggerFunction(
+            name: names.leaveFunction, body: leaveBody,
+            comment: "Takes the ranks of rows of \(names.orderedTable) that leave their list, for a trigger that brocot attach makes.")
     }
 
     // MARK: Parts of trigger functions

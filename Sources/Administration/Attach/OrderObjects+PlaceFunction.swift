@@ -49,15 +49,10 @@ extension OrderObjects {
             """
     }
 
-    var createPlaceFunction: [String] {
-        [
-            "CREATE OR REPLACE FUNCTION \(placeFunction) RETURNS trigger LANGUAGE plpgsql AS \(quoteLiteral(placeBody))",
-            "REVOKE ALL ON FUNCTION \(placeFunction) FROM PUBLIC",
-            """
-            COMMENT ON FUNCTION \(placeFunction) IS \
-            \(quoteLiteral("Places new rows of \(names.orderedTable) at once, for triggers that brocot attach makes."))
-            """,
-        ]
+    var place: TriggerFunction {
+        TriggerFunction(
+            name: names.placeFunction, body: placeBody,
+            comment: "Places new rows of \(names.orderedTable) at once, for triggers that brocot attach makes.")
     }
 
     /// The text of a key, made in the same way as in `brocot.move_now`.

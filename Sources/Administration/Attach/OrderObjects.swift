@@ -88,18 +88,8 @@ struct OrderObjects {
                 .joined(separator: " OR ")
     }
 
-    /// Not all roles may execute the functions: a role that makes a trigger with one could request moves with the owner's rights.
-    var createFunctions: [String] {
-        createKeepFunction + (lists.isEmpty ? [] : createLeaveFunction)
-            + (definition.arrive != .none ? createArriveFunction : [])
-            + (definition.arriveNow ? createPlaceFunction : [])
-    }
-
-    var functionBodies: [String: String] {
-        var bodies = [names.keepFunction: keepBody]
-        if !lists.isEmpty { bodies[names.leaveFunction] = leaveBody }
-        if definition.arrive != .none { bodies[names.arriveFunction] = arriveBody }
-        if definition.arriveNow { bodies[names.placeFunction] = placeBody }
-        return bodies
+    var functions: [TriggerFunction] {
+        [keep] + (lists.isEmpty ? [] : [leave]) + (definition.arrive != .none ? [arrive] : [])
+            + (definition.arriveNow ? [place] : [])
     }
 }

@@ -44,7 +44,7 @@ package struct TableDescription: Hashable, Sendable {
         package let isPartitioned: Bool
         /// The level in the tree of partitions: 0 for the table itself.
         package let level: Int
-        package let index: IndexState
+        package internal(set) var index: IndexState
         /// The names of further unique indexes of this order, which are there after a rename. Detach drops them.
         package let surplusIndexes: [String]
     }
@@ -52,8 +52,8 @@ package struct TableDescription: Hashable, Sendable {
     /// The index of list and rank on one relation.
     package enum IndexState: Hashable, Sendable {
         case missing
-        /// The rest of an interrupted CREATE INDEX CONCURRENTLY.
-        case invalid
+        /// The rest of an interrupted CREATE INDEX CONCURRENTLY. With `isAttached` it was made a part of the parent's index nevertheless.
+        case invalid(isAttached: Bool)
         /// The index that attach creates. In a partition, `isAttached` says whether it belongs to the parent's index.
         case valid(isAttached: Bool)
         /// An index of this name is on another table, or, if `table` is nil, on other columns or not unique. `order` is the order of the
@@ -61,6 +61,14 @@ package struct TableDescription: Hashable, Sendable {
         case other(table: String?, order: String?)
 
         var isOther: Bool { if case .other = self { true } else { false } }
+
+        /// Whether it is a part of the parent's index.
+        var isAttached: Bool {
+            switch self {
+            case .invalid(let isAttached), .valid(let isAttached): isAttached
+            case .missing, .other: false
+            }
+        }
     }
 
     /// A trigger that somebody made on another table with a function of this order.
@@ -77,9 +85,20 @@ package struct TableDescription: Hashable, Sendable {
         let isEnabled: Bool
     }
 
+    /// A function of the triggers.
+    package struct Function: Hashable, Sendable {
+        let body: String
+        /// Whether it runs with its owner's rights (SECURITY DEFINER).
+        var isSecurityDefiner = false
+        /// The settings with which it runs, such as `search_path=pg_catalog, pg_temp`.
+        var settings: Set<String> = []
+    }
+
     package struct Constraint: Hashable, Sendable {
         /// As the server prints it, without NOT VALID.
         let definition: String
+        /// The present names of the columns that it tests.
+        let columns: [String]
         let isValidated: Bool
     }
 
@@ -104,8 +123,8 @@ package struct TableDescription: Hashable, Sendable {
     package let triggersElsewhere: [TriggerElsewhere]
     /// The user's triggers that fire before an UPDATE and after Brocot's triggers.
     package let laterTriggers: [String]
-    /// The bodies of the triggers' functions, by name.
-    package let functionBodies: [String: String]
+    /// The triggers' functions, by name.
+    package let functions: [String: Function]
     /// The row of the registry; nil if the order is not registered.
     package let registered: RegisteredOrder?
     /// Why the registered condition of visibility fails for the table's rows; nil if it doesn't fail.

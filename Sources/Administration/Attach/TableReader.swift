@@ -42,6 +42,7 @@ package enum TableReader {
             partitionKey.append(try row.decode(0))
         }
         let registered = try RegisteredOrder.named(names.orderedTable, on: connection)
+        let hidesRows = try relation.decode(Column.hidesRows, as: Bool.self)
         return TableDescription(
             owner: try relation.decode(Column.owner), actsAsOwner: try relation.decode(Column.actsAsOwner),
             kind: try kind(of: relation), columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys,
@@ -55,15 +56,16 @@ package enum TableReader {
             laterTriggers: try texts(
                 CatalogStatements.laterTriggers(of: oid, than: names.leaveTrigger), on: connection
             ).sorted(),
-            functionBodies: try functionBodies(names, on: connection),
+            functions: try functions(names, on: connection),
             registered: registered,
             faultOfCondition: try registered?.definition.visible.flatMap { condition throws(PostgresError) in
-                try fault(of: condition, names, on: connection)
+                // The table can't be read if a policy hides rows.
+                hidesRows ? nil : try fault(of: condition, names, on: connection)
             },
             schemaOwner: try relation.decode(Column.schemaOwner),
             mayBecomeSchemaOwner: try relation.decode(Column.mayBecomeSchemaOwner),
             hasRightsOfSchemaOwner: try relation.decode(Column.hasRightsOfSchemaOwner),
-            hidesRows: try relation.decode(Column.hidesRows),
+            hidesRows: hidesRows,
             hasRuleOnInsertOrDelete: try relation.decode(Column.hasRuleOnInsertOrDelete))
     }
 
@@ -182,28 +184,34 @@ package enum TableReader {
         guard try row.decode(Column.isBrocots, as: Bool.self) else {
             return .other(table: try row.decode(Column.otherTable), order: try row.decode(Column.otherOrder))
         }
-        guard try row.decode(Column.isValid, as: Bool.self) || isPartitioned else { return .invalid }
-        return .valid(isAttached: try row.decode(Column.isAttached))
+        let isAttached = try row.decode(Column.isAttached, as: Bool.self)
+        let isValid = try row.decode(Column.isValid, as: Bool.self) || isPartitioned
+        return isValid ? .valid(isAttached: isAttached) : .invalid(isAttached: isAttached)
     }
 
     private static func constraint(
         _ names: OrderNames, of relation: Int64, on connection: isolated Connection
     ) throws(PostgresError) -> TableDescription.Constraint? {
-        try connection.query(CatalogStatements.constraint(names.constraint, of: relation)).first.map {
+        typealias Column = CatalogStatements.ConstraintColumn
+        return try connection.query(CatalogStatements.constraint(names.constraint, of: relation)).first.map {
             row throws(PostgresError) in
-            TableDescription.Constraint(definition: try row.decode(0), isValidated: try row.decode(1))
+            TableDescription.Constraint(
+                definition: try row.decode(Column.definition), columns: try row.decode(Column.columns),
+                isValidated: try row.decode(Column.isValidated))
         }
     }
 
-    private static func functionBodies(
+    private static func functions(
         _ names: OrderNames, on connection: isolated Connection
-    ) throws(PostgresError) -> [String: String] {
+    ) throws(PostgresError) -> [String: TableDescription.Function] {
         typealias Column = CatalogStatements.FunctionColumn
-        var bodies: [String: String] = [:]
-        for row in try connection.query(CatalogStatements.functionBodies(names.functions)) {
-            bodies[try row.decode(Column.name)] = try row.decode(Column.body, as: String.self)
+        var functions: [String: TableDescription.Function] = [:]
+        for row in try connection.query(CatalogStatements.functions(names.functions)) {
+            functions[try row.decode(Column.name)] = TableDescription.Function(
+                body: try row.decode(Column.body), isSecurityDefiner: try row.decode(Column.isSecurityDefiner),
+                settings: Set(try row.decode(Column.settings, as: [String].self)))
         }
-        return bodies
+        return functions
     }
 
     /// Why a registered condition of visibility fails for the table's rows; nil if it doesn't fail.

@@ -17,7 +17,7 @@ struct ChangedKeys {
 
     /// A message about the first such column; nil if there is none.
     var fault: String? {
-        guard let body = table.functionBodies[definition.names.keepFunction] else { return nil }
+        guard let body = table.functions[definition.names.keepFunction]?.body else { return nil }
         for column in definition.keyColumns.compactMap(table.column) {
             guard let former = type(of: column.name, in: body), former != column.type else { continue }
             return """

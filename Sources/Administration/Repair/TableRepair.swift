@@ -23,7 +23,7 @@ package struct TableRepair: Sendable {
             try await connection.run { connection throws(PostgresError) in
                 try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
                     try RegisteredOrder.attached(on: connection)
-                        .filter { name == nil || name == $0.name }
+                        .filter { name?.utf8.elementsEqual($0.name.utf8) ?? true }
                         .map(\.definition)
                 }
             }

@@ -86,6 +86,14 @@ import Testing
             """, "the present, enabled form of trigger zzz_brocot_rank_arrive"
         ),
         (
+            "ALTER FUNCTION brocot.\"arrive_public.tasks\"() RESET ALL",
+            "the present form of function brocot.\"arrive_public.tasks\""
+        ),
+        (
+            "ALTER FUNCTION brocot.\"arrive_public.tasks\"() SECURITY INVOKER",
+            "the present form of function brocot.\"arrive_public.tasks\""
+        ),
+        (
             "DROP FUNCTION brocot.\"keep_public.tasks\" CASCADE",
             "function brocot.\"keep_public.tasks\", trigger zzz_brocot_rank_keep"
         ),
@@ -361,7 +369,7 @@ import Testing
         arguments: [
             ("RENAME COLUMN project_id TO board", "there is no column \"project_id\""),
             ("DROP COLUMN project_id", "there is no column \"project_id\""),
-            ("RENAME COLUMN rank TO place", "a column of index \"brocot_tasks_rank\" was renamed. Rename it back"),
+            ("RENAME COLUMN rank TO place", "its column \"rank\" was renamed. Rename it back"),
         ])
     func refusal(change: String, reason: String) async throws {
         let fixture = try await AttachFixture()
