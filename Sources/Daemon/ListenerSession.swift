@@ -71,8 +71,8 @@ struct ListenerSession {
                     """, error)
                 schedule.noteUnknownFlag()
                 listener.idleWorkers.wakeOne()
-                let pause = queryFailures.note(at: .now)
-                try await wait(pause)
+                // Not a wait for notifications: the workers that are woken here end it as soon as they wait again.
+                await stopSignal.wait(atMost: queryFailures.note(at: .now))
             } catch let error as PostgresError where error.code == .cancelled {
                 break
             }

@@ -26,14 +26,20 @@ struct Worker: Sendable {
     /// The pause before a new connection if a list may have ended the last one.
     private static let pauseWithSuspectedLists = Duration.milliseconds(50)
 
+    /// How often the server is asked whether a COMMIT still waits.
+    private static let intervalOfQuestions = PollSchedule.usualInterval
+
     /// Runs until the worker ends by itself. Returns nil if the daemon stops.
     func run() async -> End? {
         var memory = WorkerMemory(logger, drains: configuration.drains)
+        var formerProcess: Int32?
         defer { health.noteEnd() }
         while mustGoOn {
             do {
                 health.noteWait()
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
+                if let formerProcess { try await waitForCommit(ofProcess: formerProcess, on: connection) }
+                formerProcess = connection.backendProcessIdentifier
                 health.noteConnection()
                 var session = try await WorkerSession(self, on: connection, memory)
                 defer { memory = session.memory }
@@ -52,6 +58,25 @@ struct Worker: Sendable {
             }
         }
         return nil
+    }
+
+    /// Waits while the COMMIT of the worker's former session waits for a synchronous standby.
+    ///
+    /// Nothing can end such a COMMIT without reporting a success that is none. So the session stays, until the standby is there. The COMMIT of a
+    /// further batch would wait too. Each batch would leave one more session on the server, until no role could connect to it.
+    private func waitForCommit(ofProcess process: Int32, on connection: Connection) async throws(PostgresError) {
+        var isReported = false
+        while mustGoOn, try await StandbyWait.isGoingOn(ofProcess: process, on: connection) {
+            let reason = "the COMMIT of process \(process) waits for a synchronous standby"
+            health.noteLostConnection(reason)
+            if !isReported {
+                logger.error(
+                    "\(reason); the worker goes on when it is over",
+                    metadata: ["next_step": "Start the standby, or change synchronous_standby_names."])
+            }
+            isReported = true
+            await stopSignal.wait(atMost: Self.intervalOfQuestions)
+        }
     }
 
     var mustGoOn: Bool { !stopSignal.isSet && !Task.isCancelled }

@@ -1,4 +1,5 @@
 internal import CLibPQ
+import Logging
 
 /// A message that a session sent with NOTIFY.
 package struct Notification: Hashable, Sendable {
@@ -36,6 +37,10 @@ extension Connection {
     /// The time in which a notification arrives, if any arrive. The server itself may be slow, but does not lose a notification.
     private static func longestDelivery(isDirect: Bool) -> Duration { isDirect ? .seconds(10) : .seconds(2) }
 
+    /// The time in which the session that notifies connects and notifies. A pooler without a free connection accepts its login at once, and keeps
+    /// its statement waiting.
+    private static let longestSending = Duration.seconds(10)
+
     /// Tests whether notifications of other sessions arrive on a channel that this session listens to. Through a pooler in
     /// transaction mode, none arrives. (A session's own notification arrives even there, with the answer to the statement.)
     ///
@@ -43,15 +48,13 @@ extension Connection {
     ///   - channel: The channel. Other notifications that arrive meanwhile are dropped.
     ///   - sender: How the session connects that notifies.
     /// - Returns: Whether the notification arrived in time.
-    /// - Throws: An error of one of the two connections.
+    /// - Throws: An error of one of the two connections; `connectionFailed` if the other one takes too long.
     package nonisolated func receivesNotification(
         on channel: String, from sender: ConnectionParameters
     ) async throws(PostgresError) -> Bool {
         let payload = "test \(UInt64.random(in: 0 ... .max))"
         let longestDelivery = try await Self.longestDelivery(isDirect: isDirect())
-        let other = try await Connection.connect(sender, logger: logger)
-        _ = try await other.query("SELECT pg_catalog.pg_notify(\(channel), \(payload))")
-        await other.close()
+        try await Self.notify(channel, payload, from: sender, logger)
         return try await run { connection throws(PostgresError) in
             let deadline = ContinuousClock.now + longestDelivery
             while ContinuousClock.now < deadline {
@@ -60,6 +63,30 @@ extension Connection {
             }
             return false
         }
+    }
+
+    private static func notify(
+        _ channel: String, _ payload: String, from sender: ConnectionParameters, _ logger: Logger
+    ) async throws(PostgresError) {
+        let sending = Task { () async -> Result<Void, PostgresError> in
+            do throws(PostgresError) {
+                let other = try await Connection.connect(sender, logger: logger)
+                _ = try await other.query("SELECT pg_catalog.pg_notify(\(channel), \(payload))")
+                await other.close()
+                return .success(())
+            } catch {
+                return .failure(error)
+            }
+        }
+        let limit = Task {
+            try await Task.sleep(for: longestSending)
+            sending.cancel()
+        }
+        defer { limit.cancel() }
+        let result = await withTaskCancellationHandler { await sending.value } onCancel: { sending.cancel() }
+        guard case .failure(let error) = result, error.code == .cancelled, !Task.isCancelled else { return try result.get() }
+        throw PostgresError(
+            .connectionFailed, "a second connection, which sends a notification, had no answer within \(longestSending)")
     }
 
     /// How many notifications that arrive during statements are kept for the next call of

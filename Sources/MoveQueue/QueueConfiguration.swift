@@ -62,6 +62,8 @@ package struct QueueConfiguration: Sendable {
             ("lock_timeout", milliseconds(min(Self.longestLockWaitOfPruning, statementTimeout))),
             ("statement_timeout", milliseconds(min(Self.longestPruningStatement, statementTimeout))),
             ("transaction_timeout", "0"), ("row_security", "off"),
+            // What a crash undoes is deleted again, so COMMIT waits for no disk and no standby.
+            ("synchronous_commit", "off"),
         ] + MoveApplication.plannerSettings
     }
 

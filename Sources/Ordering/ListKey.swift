@@ -2,10 +2,11 @@ import FoundationEssentials
 
 /// Keys of lists with several columns: a JSON array of texts in the format of jsonb, as `brocot.list_key` returns it.
 enum ListKey {
-    /// The texts in the key; nil if the key does not have exactly the format of jsonb.
+    /// The texts in the key; nil if the key does not have exactly the format of jsonb, or if a text has a NUL character, which no text in
+    /// PostgreSQL can have.
     static func parts(of key: String) -> [String]? {
         guard let parts = try? JSONDecoder().decode([String].self, from: Data(key.utf8)),
-            ExactText(self.key(of: parts)) == ExactText(key)
+            !parts.contains(where: { $0.utf8.contains(0) }), ExactText(self.key(of: parts)) == ExactText(key)
         else { return nil }
         return parts
     }

@@ -53,6 +53,36 @@ import Testing
     }
 
     @Test(
+        "While a COMMIT waits for a synchronous standby, the worker begins no other, and goes on when the wait is over",
+        .database(on: .own(settings: ["synchronous_standby_names": "nobody"]), mostlyWaits: true))
+    func oneWaitForStandby() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let waiting: SQL = "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+        let url = "\(TestDatabase.current.url)&options=-c%20synchronous_commit%3Don"
+        let printed = PrintedText()
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--workers", "1", "--idle-timeout", "1"], in: "/tmp", until: "connected", databaseURL: url,
+            printing: printed
+        ) { daemon in
+            try await connection.execute("SELECT count(brocot.move('list ' || n, 'a', last => true)) FROM generate_series(1, 3) AS n")
+            // The first COMMIT got no answer in time, and the worker has a new connection.
+            try await eventually("the worker says what it waits for") {
+                printed.text.contains("waits for a synchronous standby")
+            }
+            try await connection.execute("SELECT brocot.move('list 4', 'a', last => true)")
+            try await Task.sleep(for: .seconds(4))
+            #expect(try await connection.query(waiting).count == 1)
+            try await connection.execute("ALTER SYSTEM SET synchronous_standby_names = ''")
+            try await connection.execute("SELECT pg_reload_conf()")
+            try await eventually("all requests are decided") {
+                try await connection.query("SELECT FROM brocot.items").count == 4
+            }
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+    }
+
+    @Test(
         "A daemon ends with 0 within 10 s if the server stops answering, while idle or at work", .database,
         arguments: [0, 1_000])
     func silentServer(requests: Int) async throws {

@@ -31,6 +31,7 @@ struct ListKeyTests {
         }
         for key in [
             "", "7", "[\"7\",\"todo\"]", "[\"7\", \"\\u0074\"]", "[7, \"todo\"]", "[\"7\", \"todo\"] ", "[\"7\", null]",
+            #"["\u0000", "todo"]"#,
         ] {
             #expect(ListKey.parts(of: key) == nil, "\(key)")
         }
