@@ -11,10 +11,7 @@ enum LoginRole {
         let owner = try await TestDatabase.current.observer
         // A name that has to be quoted.
         try await TestRole.with("\(kind.rawValue) \"quoted\"", owner: owner) { role in
-            let missing = try await owner.run { connection throws in
-                try AccessGrants.grant(kind, to: [role.name], on: connection)
-            }
-            precondition(missing.isEmpty)
+            try await GrantedRole.grant(kind, to: role, by: owner)
             try await body(role, try await role.connect())
         }
     }

@@ -110,9 +110,9 @@ struct CommandHostileSearchPathTests {
             databaseURL: TestDatabase.current.url, printing: printed
         ) { daemon in
             _ = try await HTTPProbe.wait(for: "/readyz", port: try daemon.probePort) { $0.status == 200 }
-            // The daemon sleeps longer each time, and polls the queue in between.
-            for pause in [0, 200, 2_000] {
-                try await Task.sleep(for: .milliseconds(pause))
+            // Before the second and the third one, the daemon has polled the queue and fallen asleep.
+            for number in 1...3 {
+                if number > 1 { try await waitUntil(aDaemonSleeps: true) }
                 let id: Int64 = try await application.query("SELECT brocot.move('a', 'x', last => true)").single()
                     .decode(0)
                 let decided = try await application.query("CALL brocot.wait_for(\(id), '60 s')").single()

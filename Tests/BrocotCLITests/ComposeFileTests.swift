@@ -8,7 +8,9 @@ import Testing
 /// Roles belong to the whole server, and those of docker-compose.yml have fixed names. So the test has a server of its own.
 @Suite("docker-compose.yml", .timeLimit(.minutes(30))) struct ComposeFileTests {
     @Test(
-        "Its roles, migrations and daemon work together, also with a table that app owns, attached as the README says",
+        """
+        The roles, migrations and daemon of docker-compose.yml work together, also with a table that app owns, attached as the README says
+        """,
         .database(migrated: false, on: .own()))
     func services() async throws {
         let superuser = try await TestDatabase.current.connect()
@@ -37,9 +39,9 @@ import Testing
         #expect(grant.exitCode == 1, "without the membership, the migrations fail: \(grant.errors)")
     }
 
-    @Test("The program accepts the options of its daemon, and the files that it mounts exist")
+    @Test("The program accepts the options of the daemon in docker-compose.yml, and the mounted files exist")
     func optionsAndFiles() async throws {
-        let file = try Self.text("docker-compose.yml")
+        let file = try Repository.text(of: "docker-compose.yml")
         let command = try #require(file.firstMatch(of: /command: (\["daemon".*\])/)).1
         let options = try JSONDecoder().decode([String].self, from: Data(command.utf8))
         let dumped = try await BrocotProcess.run(
@@ -47,17 +49,12 @@ import Testing
         #expect(dumped.exitCode == 0, "\(dumped.errors)")
         let mounted = file.matches(of: /- \.\/(\S+?):\//).map { String($0.1) }
         #expect(mounted == ["deploy/roles.sql"])
-        for path in mounted + ["Dockerfile"] { #expect(try !Self.text(path).isEmpty) }
+        for path in mounted + ["Dockerfile"] { #expect(try !Repository.text(of: path).isEmpty) }
     }
 
     // MARK: Steps
 
     private static let passwords = ["brocot_owner": "owner's", "brocot_daemon": "of daemon", "app": "a%p"]
-
-    private static func text(_ file: String) throws -> String {
-        let repository = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
-        return try String(contentsOf: repository.appending(path: file), encoding: .utf8)
-    }
 
     /// The database over TCP, where the server asks for a password.
     private static func url(of role: String) throws -> String {
@@ -68,7 +65,7 @@ import Testing
     /// What service `roles` does.
     private func makeRoles() async throws {
         let (psql, url) = (TestDatabase.current.cluster.installation.program("psql"), TestDatabase.current.loopbackURL)
-        let script = try Self.text("deploy/roles.sql")
+        let script = try Repository.text(of: "deploy/roles.sql")
         let passwords = Self.passwords
         let result = try await withDeadline("psql ended") {
             try await Subprocess.run(
@@ -83,14 +80,16 @@ import Testing
 
     /// What service `migrations` does.
     private func runMigrations() async throws {
-        let commands = try Self.text("docker-compose.yml").matches(of: /\n {8}brocot (.+)/).map { Self.words($0.1) }
+        let commands = try Repository.text(of: "docker-compose.yml").matches(of: /\n {8}brocot (.+)/).map {
+            Self.words($0.1)
+        }
         #expect(commands.map(\.first) == ["migrate", "grant", "grant"])
         for command in commands { try await run(command, as: "brocot_owner") }
     }
 
     /// What the README runs in service `migrations`: to attach a table, and to let `app` move its rows at once.
     private static func commandsOfTheReadMe() throws -> [[String]] {
-        let readMe = try text("README.md")
+        let readMe = try Repository.text(of: "README.md")
         let attach = try #require(readMe.firstMatch(of: /run --rm migrations '(brocot attach [^']+)'/)).1
         let mover = try #require(readMe.firstMatch(of: /run --rm migrations '(brocot grant mover app)'/)).1
         return (attach.split(separator: " && ") + [mover]).map { Array(words($0).dropFirst()) }

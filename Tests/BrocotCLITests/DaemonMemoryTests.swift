@@ -8,9 +8,8 @@ import Testing
 
     @Test("A daemon needs less than 150 MB during a flood of notifications, and still applies moves", .database)
     func notifications() async throws {
-        let database = TestDatabase.current
-        let sender = try await database.connect()
-        let kilobytes = try await DaemonProcess.run(url: database.url) {
+        let sender = try await TestDatabase.current.connect()
+        let kilobytes = try await RunningBrocot.memoryOfDaemon {
             // 237 MB.
             try await sender.execute(
                 "SELECT pg_notify('brocot_move_requests', n || repeat('x', 7900)) FROM generate_series(1, 30000) AS n")
@@ -21,8 +20,7 @@ import Testing
 
     @Test("The daemon stays below 256 MB beside requests of 10 MB each, and applies other requests", .database)
     func largeRequests() async throws {
-        let database = TestDatabase.current
-        let connection = try await database.connect()
+        let connection = try await TestDatabase.current.connect()
         // The server would compress each of them several times, which takes seconds, and changes nothing for the daemon.
         try await connection.execute(
             script: """
@@ -36,7 +34,7 @@ import Testing
             SELECT 'large' || r, array_agg(repeat('x', 993) || r || '.' || n ORDER BY n), 'first'
             FROM generate_series(1, 8) AS r, generate_series(1, 10000) AS n GROUP BY r
             """)
-        let kilobytes = try await DaemonProcess.run(url: database.url) {
+        let kilobytes = try await RunningBrocot.memoryOfDaemon {
             try await applyOneMove(connection)
             #expect(
                 try await connection.query("SELECT FROM brocot.move_requests").count > 0,

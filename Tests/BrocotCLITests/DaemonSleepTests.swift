@@ -191,7 +191,8 @@ private func aDaemonSleeps() async throws -> Bool {
     try await TestDatabase.current.observer.query("SELECT a_daemon_sleeps FROM brocot.queue_status").single().decode(0)
 }
 
-private func waitUntil(aDaemonSleeps wanted: Bool) async throws {
+/// Waits until the daemons have set the sleep flag, or cleared it.
+func waitUntil(aDaemonSleeps wanted: Bool) async throws {
     try await eventually(
         "enqueuers are told whether a daemon sleeps: \(wanted)", within: .seconds(120),
         read: { try await aDaemonSleeps() }, until: { $0 == wanted })

@@ -75,9 +75,7 @@ import Testing
 
     /// The code blocks of a page of `docs/`.
     private static func blocks(of name: String) throws -> [Block] {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let page = try String(contentsOfFile: folder.appending(path: "docs/\(name).md").path, encoding: .utf8)
+        let page = try Repository.text(of: "docs/\(name).md")
         // Every second part is between two fences.
         return page.split(separator: "```", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
             .map { part in

@@ -43,8 +43,7 @@ import Testing
     func statement() async throws {
         let connection = try await TestDatabase.current.connect()
         try await LoggedRequests.insert(agesInDays: [9, 8, 5, 3, 0], on: connection)
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/operations.md")
-        let page = try String(contentsOf: file, encoding: .utf8)
+        let page = try Repository.text(of: "docs/operations.md")
         let section = try #require(page.components(separatedBy: "\n## How long things are kept\n").last)
         let block = section.components(separatedBy: "```sql\n")[1].components(separatedBy: "```")[0]
         try await connection.execute(script: block)

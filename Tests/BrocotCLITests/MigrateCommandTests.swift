@@ -138,10 +138,10 @@ import Testing
     func givesUpWhenALockIsHeldTooLong() async throws {
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "BEGIN; LOCK TABLE brocot.items")
-        let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations")
+        let folder = "\(Repository.folder)/migrations"
         var files: [String: String] = [:]
-        for name in try FileManager.default.contentsOfDirectory(atPath: sources.path) where name.hasSuffix(".sql") {
-            files[name] = try String(contentsOf: sources.appending(path: name), encoding: .utf8)
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) where name.hasSuffix(".sql") {
+            files[name] = try Repository.text(of: "migrations/\(name)")
         }
         files["\(files.count + 1)_later.sql"] = "DROP TABLE brocot.items"
         try await withDirectory(files) { directory throws in

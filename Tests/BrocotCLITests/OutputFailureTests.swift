@@ -41,13 +41,7 @@ import Testing
             "INSERT INTO brocot.items SELECT 'l', 'item ' || n, n, 1, n FROM generate_series(1, 20000) AS n")
         let (reading, writing) = try FileDescriptor.pipe()
         #expect(fcntl(writing.rawValue, F_SETFL, O_NONBLOCK) == 0)
-        let url = TestDatabase.current.url
-        async let result = withDeadline("brocot show ended") {
-            try await Subprocess.run(
-                .path(.init(BrocotProgram.path)), arguments: ["show", "l", "--limit", "20000"],
-                environment: .inherit.updating(["BROCOT_DATABASE_URL": url]),
-                output: .fileDescriptor(writing, closeAfterSpawningProcess: true), error: .string(limit: 1 << 16))
-        }
+        async let result = run(["show", "l", "--limit", "20000"], output: writing)
         try await eventually("the pipe is full") {
             var waiting: Int32 = 0
             return ioctl(reading.rawValue, UInt(FIONREAD), &waiting) == 0 && waiting >= 65_536
@@ -59,18 +53,21 @@ import Testing
         }
         try reading.close()
         let ended = try await result
-        #expect(ended.terminationStatus == .exited(0), "\(ended.standardError)")
+        #expect(ended.status == .exited(0), "\(ended.errors)")
         #expect(text.count { $0 == UInt8(ascii: "\n") } == 20_001)
     }
 
-    private func run(_ arguments: [String]) async throws -> (status: TerminationStatus, errors: String) {
-        let full = try FileDescriptor.open("/dev/full", .writeOnly)
+    /// Runs `brocot` with a standard output that can't be written, or with this one.
+    private func run(
+        _ arguments: [String], output: FileDescriptor? = nil
+    ) async throws -> (status: TerminationStatus, errors: String) {
+        let output = if let output { output } else { try FileDescriptor.open("/dev/full", .writeOnly) }
         let url = TestDatabase.current.url
         return try await withDeadline("this ended: brocot \(arguments.joined(separator: " "))") {
             let result = try await Subprocess.run(
                 .path(.init(BrocotProgram.path)), arguments: Arguments(arguments),
                 environment: .inherit.updating(["BROCOT_DATABASE_URL": url]),
-                output: .fileDescriptor(full, closeAfterSpawningProcess: true), error: .string(limit: 1 << 16))
+                output: .fileDescriptor(output, closeAfterSpawningProcess: true), error: .string(limit: 1 << 16))
             return (result.terminationStatus, result.standardError)
         }
     }

@@ -78,8 +78,8 @@ struct OverloadTrapsTests {
         #expect(try await OverloadTraps.haveFired())
     }
 
-    @Test("A daemon calls none of them, with keys of any type, visible rows and partitions") func daemon() async throws
-    {
+    @Test("A daemon calls no overload in the search_path, with keys of any type, visible rows and partitions")
+    func daemon() async throws {
         try await attachTables()
         try await OverloadTraps.set()
         try await request([
@@ -115,7 +115,8 @@ struct OverloadTrapsTests {
         #expect(try await order("kind", of: "public.kinds", where: "true") == ["closed", "open", "busy"])
     }
 
-    @Test("Commands that only read, grant and import call none of them") func commands() async throws {
+    @Test("Commands that only read, grant and import call no overload in the search_path") func commands() async throws
+    {
         try await attachTables()
         try await OverloadTraps.set()
         try await request(["move_items('a', '{1,2}', last => true)"])
@@ -141,7 +142,9 @@ struct OverloadTrapsTests {
         #expect(try await !OverloadTraps.haveFired())
     }
 
-    @Test("Attaching, repairing and detaching tables call none of them") func attaching() async throws {
+    @Test("Commands that attach, repair and detach tables call no overload in the search_path") func attaching()
+        async throws
+    {
         try await attachTables()
         try await OverloadTraps.set()
         try await succeed(

@@ -28,8 +28,7 @@ struct PgTAPTests {
 
     /// The SQL below "pgTAP" in docs/testing.md.
     private static func documentedTest() throws -> String {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/testing.md")
-        let page = try String(contentsOf: file, encoding: .utf8)
+        let page = try Repository.text(of: "docs/testing.md")
         let start = try #require(page.firstRange(of: "\n## pgTAP\n\n```sql\n"))
         return try String(#require(page[start.upperBound...].split(separator: "```", maxSplits: 1).first))
     }

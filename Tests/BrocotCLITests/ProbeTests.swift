@@ -28,7 +28,7 @@ import Testing
             #expect(!probe.body.contains("brocot_batches_total 0\n"))
             #expect(!probe.body.contains("brocot_batch_duration_seconds_count 0\n"))
             let types = probe.body.matches(of: #/# TYPE (\w+) /#).map { String($0.1) }
-            let documentation = try String(contentsOfFile: Self.documentation, encoding: .utf8)
+            let documentation = try Repository.text(of: "docs/operations.md")
             for name in types {
                 #expect(probe.body.contains("# HELP \(name) "), "\(name)")
                 #expect(documentation.contains("`\(name)"), "\(name) is not in docs/operations.md")
@@ -163,9 +163,6 @@ import Testing
     }
 
     // MARK: Steps
-
-    private static let documentation = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "docs/operations.md").path
 
     private func withDaemon(
         _ arguments: String..., body: @escaping @Sendable (RunningBrocot, UInt16) async throws -> Void

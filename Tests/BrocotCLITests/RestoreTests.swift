@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("After a dump of the schema alone, the rows of the history and of the registry make everything work")
+    @Test("After a restore without data, the rows of the history and of the registry are enough for Brocot to work")
     func schemaOnly() async throws {
         let original = TestDatabase.current
         let source = try await original.connect()

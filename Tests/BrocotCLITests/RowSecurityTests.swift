@@ -152,8 +152,7 @@ import Testing
 
     /// The SQL block of docs/operations.md that begins with this line.
     private func documented(_ firstLine: String) throws -> String {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/operations.md")
-        let text = try String(contentsOf: file, encoding: .utf8)
+        let text = try Repository.text(of: "docs/operations.md")
         let start = try #require(text.firstRange(of: "```sql\n\(firstLine)"))
         let rest = text[start.upperBound...]
         let end = try #require(rest.firstRange(of: "```"))

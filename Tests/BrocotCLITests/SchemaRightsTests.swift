@@ -7,50 +7,36 @@ struct SchemaRightsTests {
     /// Schema `brocot` belongs to one role, the table and its schema to another one, and a third one is a member of both.
     private struct Roles {
         let owner: Connection
-        var base: String { "role_of_\(TestDatabase.current.name)" }
-        var schemaOwner: String { "\(base)_brocot" }
-        var tableOwner: String { "\(base)_app" }
-        var both: String { "\(base)_both" }
-        var web: String { "\(base)_web" }
-
-        func url(_ role: String) -> String {
-            TestDatabase.current.url.replacing("//postgres@", with: "//\(role)@")
-        }
+        let schemaOwner: TestRole
+        let tableOwner: TestRole
+        let both: TestRole
+        let web: TestRole
 
         static func with(_ body: (Roles) async throws -> Void) async throws {
-            let roles = Roles(owner: try await TestDatabase.current.connect())
-            try await roles.owner.execute(
-                script: """
-                    CREATE ROLE \(roles.schemaOwner) LOGIN; CREATE ROLE \(roles.tableOwner) LOGIN; CREATE ROLE \(roles.web) LOGIN;
-                    CREATE ROLE \(roles.both) LOGIN IN ROLE \(roles.schemaOwner), \(roles.tableOwner);
-                    GRANT CREATE ON DATABASE \(TestDatabase.current.name) TO \(roles.schemaOwner), \(roles.tableOwner);
-                    """)
-            do {
-                try await body(roles)
-            } catch {
-                try await roles.drop()
-                throw error
-            }
-            try await roles.drop()
-        }
-
-        private func drop() async throws {
-            for role in [both, web, tableOwner, schemaOwner] {
-                try await owner.execute(script: "RESET ROLE; DROP OWNED BY \(role) CASCADE; DROP ROLE \(role)")
+            let owner = try await TestDatabase.current.connect()
+            try await TestRole.with(["both", "web", "app", "brocot"], owner: owner) { roles in
+                let (both, web, tableOwner, schemaOwner) = (roles[0], roles[1], roles[2], roles[3])
+                try await owner.execute(
+                    script: """
+                        GRANT \(schemaOwner.name), \(tableOwner.name) TO \(both.name);
+                        GRANT CREATE ON DATABASE \(TestDatabase.current.name) TO \(schemaOwner.name), \(tableOwner.name);
+                        """)
+                try await body(
+                    Roles(owner: owner, schemaOwner: schemaOwner, tableOwner: tableOwner, both: both, web: web))
             }
         }
 
         func brocot(_ arguments: String...) async throws {
-            let result = try await BrocotProcess.run(arguments, databaseURL: url(both))
+            let result = try await BrocotProcess.run(arguments, databaseURL: both.url)
             #expect(result.exitCode == 0, "\(arguments): \(result.errors)")
         }
 
         func attach(_ table: String, _ options: [String]) async throws {
-            let migrated = try await BrocotProcess.run("migrate", "up", databaseURL: url(schemaOwner))
+            let migrated = try await BrocotProcess.run("migrate", "up", databaseURL: schemaOwner.url)
             #expect(migrated.exitCode == 0, "\(migrated.errors)")
-            try await owner.execute(script: "SET ROLE \(tableOwner); \(table); RESET ROLE")
+            try await owner.execute(script: "SET ROLE \(tableOwner.name); \(table); RESET ROLE")
             let attached = try await BrocotProcess.run(
-                ["attach", "app.tasks", "--item", "id", "--list", "mood"] + options, databaseURL: url(both))
+                ["attach", "app.tasks", "--item", "id", "--list", "mood"] + options, databaseURL: both.url)
             #expect(attached.exitCode == 0, "\(attached.errors)")
         }
 
@@ -72,7 +58,7 @@ struct SchemaRightsTests {
             try await roles.attach(Self.table, options)
             try await roles.owner.execute(
                 script: """
-                    SET ROLE \(roles.tableOwner);
+                    SET ROLE \(roles.tableOwner.name);
                     INSERT INTO app.tasks VALUES (2, 'good'), (3, 'good'); UPDATE app.tasks SET mood = 'bad' WHERE id = 1;
                     RESET ROLE
                     """)
@@ -89,10 +75,10 @@ struct SchemaRightsTests {
             try await roles.attach(
                 """
                 \(Self.table); CREATE SCHEMA api; CREATE VIEW api.tasks AS SELECT id, mood FROM app.tasks;
-                GRANT USAGE ON SCHEMA api TO \(roles.web); GRANT INSERT ON api.tasks TO \(roles.web)
+                GRANT USAGE ON SCHEMA api TO \(roles.web.name); GRANT INSERT ON api.tasks TO \(roles.web.name)
                 """, ["--arrive-now"])
             try await roles.owner.execute(
-                script: "SET ROLE \(roles.web); INSERT INTO api.tasks VALUES (2, 'good'); RESET ROLE")
+                script: "SET ROLE \(roles.web.name); INSERT INTO api.tasks VALUES (2, 'good'); RESET ROLE")
             try await roles.brocot("daemon", "--drain")
             #expect(try await roles.unplaced() == 0)
         }
@@ -102,12 +88,12 @@ struct SchemaRightsTests {
     func detach() async throws {
         try await Roles.with { roles in
             try await roles.attach(Self.table, [])
-            try await roles.owner.execute(script: "GRANT USAGE ON SCHEMA brocot TO \(roles.tableOwner)")
+            try await roles.owner.execute(script: "GRANT USAGE ON SCHEMA brocot TO \(roles.tableOwner.name)")
             try await roles.owner.execute(
-                script: "GRANT SELECT ON ALL TABLES IN SCHEMA brocot TO \(roles.tableOwner)")
-            let result = try await BrocotProcess.run("detach", "app.tasks", databaseURL: roles.url(roles.tableOwner))
+                script: "GRANT SELECT ON ALL TABLES IN SCHEMA brocot TO \(roles.tableOwner.name)")
+            let result = try await BrocotProcess.run("detach", "app.tasks", databaseURL: roles.tableOwner.url)
             #expect(result.exitCode == 2)
-            #expect(result.errors.contains("schema brocot belongs to \(roles.schemaOwner)"), "\(result.errors)")
+            #expect(result.errors.contains("schema brocot belongs to \(roles.schemaOwner.name)"), "\(result.errors)")
             try await roles.brocot("check")
         }
     }

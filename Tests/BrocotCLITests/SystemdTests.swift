@@ -69,8 +69,7 @@ import Testing
         "systemd-analyze finds no fault in the unit file",
         .enabled(if: FileManager.default.isExecutableFile(atPath: verifier)))
     func unit() async throws {
-        let unit = Self.repository + "/deploy/brocot.service"
-        let text = try String(contentsOfFile: unit, encoding: .utf8)
+        let text = try Repository.text(of: "deploy/brocot.service")
         try await withTemporaryFolder { folder in
             // The program is not installed here.
             let copy = "\(folder)/brocot.service"
@@ -84,19 +83,19 @@ import Testing
         }
     }
 
-    @Test("The unit starts the daemon again until pending migrations are applied", .database(migrated: false))
+    @Test("The systemd unit starts the daemon again until pending migrations are applied", .database(migrated: false))
     func recoversFromPendingMigrations() async throws {
         try await withTemporaryFolder { folder in
             let connection = try await TestDatabase.current.connect()
-            let all = try FileManager.default.contentsOfDirectory(atPath: Self.repository + "/migrations").sorted()
+            let all = try FileManager.default.contentsOfDirectory(atPath: Repository.folder + "/migrations").sorted()
             for name in all.dropLast() {
                 try FileManager.default.copyItem(
-                    atPath: "\(Self.repository)/migrations/\(name)", toPath: "\(folder)/\(name)")
+                    atPath: "\(Repository.folder)/migrations/\(name)", toPath: "\(folder)/\(name)")
             }
             let older = try await BrocotProcess.run("migrate", "up", "--directory", folder)
             #expect(older.exitCode == 0, "\(older.errors)")
             let early = try await BrocotProcess.run("daemon")
-            let unit = try String(contentsOfFile: Self.repository + "/deploy/brocot.service", encoding: .utf8)
+            let unit = try Repository.text(of: "deploy/brocot.service")
             let last = try #require(unit.firstMatch(of: /RestartPreventExitStatus=([0-9 ]+)/)).output.1.split(
                 separator: " ")
             let status = try #require(early.exitCode)
@@ -115,8 +114,6 @@ import Testing
         }
     }
 
-    private static let repository = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().path
     private static let verifier = "/usr/bin/systemd-analyze"
 
     private func run(

@@ -46,8 +46,7 @@ import Testing
 
     /// The commands of the first block below "Uninstalling" in docs/operations.md, without those for systemd.
     private static func documentedSteps() throws -> [Step] {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/operations.md")
-        let page = try String(contentsOf: file, encoding: .utf8)
+        let page = try Repository.text(of: "docs/operations.md")
         let chapter = try #require(page.firstRange(of: "\n## Uninstalling\n"))
         let block = try #require(page[chapter.upperBound...].split(separator: "```", maxSplits: 2).dropFirst().first)
         let steps = block.split(separator: "\n").flatMap { line -> [Step] in

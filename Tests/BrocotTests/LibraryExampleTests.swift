@@ -5,8 +5,6 @@ import Testing
 
 @Suite("Example of the library", .timeLimit(.minutes(30)))
 struct LibraryExampleTests {
-    private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
-
     @Test("The example prints the documented output each time that it runs", .database)
     func runs() async throws {
         let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -37,10 +35,7 @@ struct LibraryExampleTests {
 
     @Test("The documentation contains the example unchanged")
     func isDocumented() throws {
-        func text(_ path: String) throws -> String {
-            try String(contentsOfFile: Self.package.appending(path: path).path, encoding: .utf8)
-        }
-        let example = try text("Examples/LibraryExample/LibraryExample.swift")
-        #expect(try text("docs/library.md").contains("```swift\n\(example)```"))
+        let example = try Repository.text(of: "Examples/LibraryExample/LibraryExample.swift")
+        #expect(try Repository.text(of: "docs/library.md").contains("```swift\n\(example)```"))
     }
 }

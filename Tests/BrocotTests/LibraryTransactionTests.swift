@@ -61,22 +61,32 @@ struct LibraryTransactionTests {
     }
 
     @Test(
-        "After a statement that ends the transaction, no further call does anything, and the transaction fails",
+        """
+        A statement that ends the transaction fails, further calls fail and do nothing, the transaction fails, and the connection stays usable
+        """,
         arguments: ["COMMIT", "ROLLBACK", "END"])
     func ended(statement: String) async throws {
-        let fixture = try await LibraryFixture()
-        let error = await #expect(throws: BrocotError.self) {
+        let fixture = try await LibraryFixture(maximumConnections: 1)
+        let code = await failureCode {
             try await fixture.client.transaction { transaction in
                 try transaction.place(["before"], .last, in: "list")
-                _ = try? transaction.execute(SQLStatement(unsafeRaw: statement))
-                _ = try? transaction.execute("INSERT INTO brocot.items VALUES ('list', 'executed', 7, 1, 7)")
-                _ = try? transaction.place(["placed"], .last, in: "list")
-                _ = try? transaction.enqueuePlace(["requested"], .last, in: "list")
+                expectMisuse { try transaction.execute(SQLStatement(unsafeRaw: statement)) }
+                expectMisuse {
+                    try transaction.execute("INSERT INTO brocot.items VALUES ('list', 'executed', 7, 1, 7)")
+                }
+                expectMisuse { try transaction.place(["placed"], .last, in: "list") }
+                expectMisuse { _ = try transaction.enqueuePlace(["requested"], .last, in: "list") }
             }
         }
-        #expect(error?.code == .misuse)
+        #expect(code == .misuse)
         #expect(try await fixture.items(of: "list") == (statement == "ROLLBACK" ? [] : ["before"]))
         #expect(try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty)
+        try await fixture.client.place(["after"], .last, in: "list")
+    }
+
+    private func expectMisuse(_ call: () throws -> some Any) {
+        let error = #expect(throws: BrocotError.self) { _ = try call() }
+        #expect(error?.code == .misuse)
     }
 
     @Test("Numbers and UUIDs are bound and read")
@@ -221,22 +231,6 @@ struct LibraryTransactionTests {
         }
         #expect(held == 2)
         #expect(try await fixture.items(of: "one") == ["b"])
-    }
-
-    @Test("A statement that ends the transaction is refused, and the connection stays usable")
-    func endedTransaction() async throws {
-        let fixture = try await LibraryFixture(maximumConnections: 1)
-        for statement in ["COMMIT", "ROLLBACK"] {
-            let code = await failureCode {
-                try await fixture.client.transaction { transaction in
-                    try transaction.execute(SQLStatement(unsafeRaw: statement))
-                    try transaction.place(["a"], .last, in: "list")
-                }
-            }
-            #expect(code == .misuse)
-        }
-        #expect(try await fixture.items(of: "list") == [])
-        try await fixture.client.place(["a"], .last, in: "list")
     }
 
     @Test("A move does not change the caller's settings")

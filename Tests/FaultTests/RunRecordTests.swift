@@ -2,7 +2,6 @@ import LibPQ
 import Ordering
 import OrderingModel
 import SeededRandom
-import Subprocess
 import TestPostgres
 import Testing
 
@@ -163,14 +162,7 @@ private struct SmallRun {
     }
 
     func drain() async throws {
-        let url = TestDatabase.current.url
-        let isSuccess = try await withDeadline("this ended: brocot daemon --drain") {
-            try await Subprocess.run(
-                .path(.init(BrocotProgram.path)), arguments: ["daemon", "--drain", "--workers", "1"],
-                environment: .inherit.updating(["BROCOT_DATABASE_URL": url]), output: .discarded, error: .discarded
-            ).terminationStatus.isSuccess
-        }
-        try #require(isSuccess)
+        try await OwnerCommand.run("daemon", "--drain", "--workers", "1", url: TestDatabase.current.url)
     }
 
     func record() async throws -> RunRecord { try await RunRecord.read(asked, on: connection) }

@@ -130,13 +130,16 @@ struct ForeignObjectTests {
             _ = try await migrator.up()
             try await owner.execute(
                 script: """
-                    CREATE ROLE \(role)_plain; ALTER SCHEMA brocot OWNER TO \(role);
-                    ALTER TABLE brocot.schema_migrations OWNER TO \(role);
-                    GRANT USAGE ON SCHEMA brocot TO \(role)_plain; GRANT SELECT ON brocot.schema_migrations TO \(role)_plain;
-                    SET ROLE \(role)_plain;
+                    ALTER SCHEMA brocot OWNER TO \(role); ALTER TABLE brocot.schema_migrations OWNER TO \(role);
                     """)
-            #expect(try await migrator.status().state == .current)
-            try await owner.execute(script: "RESET ROLE; DROP OWNED BY \(role)_plain; DROP ROLE \(role)_plain")
+            try await TestRole.with("plain", owner: owner) { plain in
+                try await owner.execute(
+                    script: """
+                        GRANT USAGE ON SCHEMA brocot TO \(plain.name); GRANT SELECT ON brocot.schema_migrations TO \(plain.name);
+                        SET ROLE \(plain.name);
+                        """)
+                #expect(try await migrator.status().state == .current)
+            }
         }
     }
 
@@ -199,22 +202,11 @@ struct ForeignObjectTests {
 
     /// Gives `body` the name of a new role, which may create schemas in the database, and a superuser's connection.
     private func withRole(_ body: (String, Connection) async throws -> Void) async throws {
-        let database = TestDatabase.current
-        let role = "other_of_\(database.name)"
-        let owner = try await database.connect()
-        try await owner.execute("CREATE ROLE \(identifier: role)")
-        try await owner.execute("GRANT CREATE ON DATABASE \(identifier: database.name) TO \(identifier: role)")
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await body(role, owner))
-        } catch {
-            result = .failure(error)
+        let owner = try await TestDatabase.current.connect()
+        try await TestRole.with("other", owner: owner) { role in
+            try await owner.execute(script: "GRANT CREATE ON DATABASE \(TestDatabase.current.name) TO \(role.name)")
+            try await body(role.name, owner)
         }
-        // The body may have left a transaction, or another role.
-        try await owner.execute(script: "ROLLBACK; RESET ROLE")
-        try await owner.execute("DROP OWNED BY \(identifier: role) CASCADE")
-        try await owner.execute("DROP ROLE \(identifier: role)")
-        try result.get()
     }
 
     private func refusal<Result>(

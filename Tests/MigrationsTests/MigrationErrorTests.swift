@@ -9,7 +9,7 @@ import Testing
     @Test("An error shows the place of a syntax error in a later statement") func showsASyntaxErrorInALaterStatement()
         async throws
     {
-        let message = try await refusal("-- 👍🏽\nSELECT 1;\n\nSELECT 'é' FROM\n\tnowhere, where;\n")
+        let message = try await errorMessage("-- 👍🏽\nSELECT 1;\n\nSELECT 'é' FROM\n\tnowhere, where;\n")
         #expect(
             message.hasPrefix(
                 """
@@ -23,17 +23,17 @@ import Testing
 
     @Test("An error shows the statement if the server gives no position")
     func showsTheStatementWhereTheServerGivesNoPosition() async throws {
-        let message = try await refusal("CREATE TABLE brocot.a ();\n\n  -- again\n  CREATE TABLE brocot.a ();\n")
+        let message = try await errorMessage("CREATE TABLE brocot.a ();\n\n  -- again\n  CREATE TABLE brocot.a ();\n")
         #expect(message.hasPrefix("dir/1_step.sql:4:3: error: relation \"a\" already exists\n 4 |   CREATE TABLE"))
     }
 
     @Test("An error shows the place of a missing column") func showsTheColumnThatIsMissing() async throws {
-        let message = try await refusal("SELECT 1;\nSELECT missing\nFROM pg_class;\n")
+        let message = try await errorMessage("SELECT 1;\nSELECT missing\nFROM pg_class;\n")
         #expect(message.hasPrefix("dir/1_step.sql:2:8: error: column \"missing\" does not exist"))
     }
 
     @Test("An error shows the line of a DO block that raises") func showsTheLineOfADoBlockThatRaises() async throws {
-        let message = try await refusal(
+        let message = try await errorMessage(
             """
             SELECT 1;
             DO $$
@@ -49,7 +49,7 @@ import Testing
     @Test("An error shows the place of a wrong statement in a DO block") func showsTheWordOfAStatementInADoBlock()
         async throws
     {
-        let message = try await refusal(
+        let message = try await errorMessage(
             """
             DO LANGUAGE plpgsql $do$ DECLARE found integer;
             BEGIN
@@ -59,7 +59,7 @@ import Testing
             """)
         // The server sees SELECT instead of the file's PERFORM.
         #expect(message.hasPrefix("dir/1_step.sql:3:5: error: column \"missing\" does not exist"))
-        let other = try await refusal(
+        let other = try await errorMessage(
             "DO $do$ BEGIN\n    PERFORM 1;\n    INSERT INTO\n        nowhere VALUES (1); END $do$;")
         #expect(other.hasPrefix("dir/1_step.sql:4:9: error: relation \"nowhere\" does not exist"))
     }
@@ -67,14 +67,14 @@ import Testing
     @Test("An error shows the place of a syntax error inside a DO block") func showsASyntaxErrorInsideADoBlock()
         async throws
     {
-        let message = try await refusal("DO $$\nBEGIN\n    IF true THEM\n    END IF;\nEND $$;")
+        let message = try await errorMessage("DO $$\nBEGIN\n    IF true THEM\n    END IF;\nEND $$;")
         #expect(message.hasPrefix("dir/1_step.sql:4:11: error: missing \"THEN\""), "\(message)")
     }
 
     @Test("An error shows the place of a syntax error inside a function") func showsASyntaxErrorInsideAFunction()
         async throws
     {
-        let message = try await refusal(
+        let message = try await errorMessage(
             "CREATE FUNCTION brocot.f() RETURNS int LANGUAGE sql AS $$\n    SELECT 1 +;\n$$;")
         #expect(message.hasPrefix("dir/1_step.sql:2:15: error: syntax error"), "\(message)")
     }
@@ -82,7 +82,7 @@ import Testing
     @Test("An error shows the place of the call of a function that fails") func showsTheCallOfAFunctionThatFails()
         async throws
     {
-        let message = try await refusal(
+        let message = try await errorMessage(
             """
             CREATE FUNCTION brocot.f() RETURNS int LANGUAGE plpgsql AS $$
             BEGIN
@@ -98,19 +98,14 @@ import Testing
 
     @Test("An error explains that a command can't run inside the migration's transaction")
     func explainsACommandThatNeedsItsOwnTransaction() async throws {
-        let message = try await refusal("CREATE TABLE brocot.a (b int);\nCREATE INDEX CONCURRENTLY i ON brocot.a (b);")
+        let message = try await errorMessage(
+            "CREATE TABLE brocot.a (b int);\nCREATE INDEX CONCURRENTLY i ON brocot.a (b);")
         #expect(message.hasPrefix("dir/1_step.sql:2:1: error: CREATE INDEX CONCURRENTLY cannot run inside"))
         #expect(message.contains("Each migration runs in one transaction, where this command can't."))
     }
 
-    private func refusal(_ text: String) async throws -> String {
-        let connection = try await TestDatabase.current.connect()
-        do {
-            _ = try await Migrator(connection: connection, set: try migrations(text)).up()
-            Issue.record("the migration was applied")
-            return ""
-        } catch {
-            return "\(error)"
-        }
+    private func errorMessage(_ text: String) async throws -> String {
+        let migrator = Migrator(connection: try await TestDatabase.current.connect(), set: try migrations(text))
+        return try #require(await refusal { try await migrator.up() }, "the migration was applied")
     }
 }

@@ -9,20 +9,21 @@ import Testing
     private static let lock: SQL = "SELECT pg_advisory_lock(\(MigrationQueries.lock.key))"
     private static let unlock: SQL = "SELECT pg_advisory_unlock(\(MigrationQueries.lock.key))"
 
-    /// Waits until a session has tried at least this many times to get the lock. The end of an attempt is shown until
-    /// the next one begins.
-    private func waitForAttempts(_ count: Int, of connection: Connection, seenBy observer: Connection) async throws {
-        var attempts: Set<String> = []
+    /// Waits until migrators have not got the lock. Each first ends a transaction that reads the status, and then one for each attempt. The end
+    /// of a transaction is shown until the next one begins.
+    private func waitUntilMigratorsWait(_ count: Int = 1) async throws {
+        let observer = try await TestDatabase.current.observer
+        var ends: [Int: Set<String>] = [:]
         try await eventually(
-            "\(count) attempts are made to get the lock", pause: .milliseconds(5),
+            "\(count) migrators have tried to get the lock", pause: .milliseconds(5),
             read: {
                 for row in try await observer.query(
                     """
-                    SELECT query_start::text FROM pg_stat_activity
-                    WHERE pid = \(Int(connection.backendProcessIdentifier)) AND state = 'idle' AND query = 'COMMIT'
+                    SELECT pid, query_start::text FROM pg_stat_activity
+                    WHERE datname = current_database() AND state = 'idle' AND query = 'COMMIT'
                     """)
-                { attempts.insert(try row.decode(0, as: String.self)) }
-                return attempts.count
+                { ends[try row.decode(0), default: []].insert(try row.decode(1)) }
+                return ends.values.count { $0.count >= 2 }
             }, until: { $0 >= count })
     }
 
@@ -52,7 +53,7 @@ import Testing
         try await holder.execute(Self.lock)
         let connection = try await TestDatabase.current.connect()
         async let applied = Migrator(connection: connection, set: try migrations("SELECT 1")).up()
-        try await waitForAttempts(2, of: connection, seenBy: holder)
+        try await waitUntilMigratorsWait()
         try await holder.execute(Self.unlock)
         #expect(try await applied.count == 1)
     }
@@ -64,7 +65,7 @@ import Testing
         try await holder.execute(Self.lock)
         let connection = try await TestDatabase.current.connect()
         let waiting = Task { try await Migrator(connection: connection).up() }
-        try await waitForAttempts(1, of: connection, seenBy: holder)
+        try await waitUntilMigratorsWait()
         // An attempt may be under way just now; between two there is no transaction.
         try await eventually(
             "no transaction is open", pause: .milliseconds(5),
@@ -80,16 +81,21 @@ import Testing
     @Test("A migration is applied once if several migrators run at the same time") func neverAppliesAMigrationTwice()
         async throws
     {
-        let texts = (1...5).map { "CREATE TABLE brocot.a\($0) (); SELECT pg_sleep(0.01)" }
-        let set = try MigrationSet(
-            files: texts.enumerated().map { (name: "\($0.offset + 1)_step.sql", text: $0.element) }, directory: "dir")
+        // The first migration lasts until the gate opens, and waits for no lock: that would be given up soon.
+        let gate =
+            "DO $$ BEGIN WHILE NOT pg_try_advisory_xact_lock_shared(7) LOOP PERFORM pg_sleep(0.01); END LOOP; END $$; "
+        let set = try migrations((1...5).map { "\($0 == 1 ? gate : "")CREATE TABLE brocot.a\($0) ()" })
         let database = TestDatabase.current
+        let holder = try await database.connect()
+        try await holder.execute("SELECT pg_advisory_lock(7)")
         let applied = try await withThrowingTaskGroup(of: [Int].self) { group in
             for _ in 1...6 {
                 group.addTask {
                     try await Migrator(connection: try await database.connect(), set: set).up().map(\.version)
                 }
             }
+            try await waitUntilMigratorsWait(5)
+            try await holder.execute("SELECT pg_advisory_unlock(7)")
             return try await group.reduce(into: []) { $0 += $1 }
         }
         #expect(applied.sorted() == Array(1...5))
@@ -169,7 +175,8 @@ import Testing
         #expect(try await migrator.status().databaseVersion == 1)
     }
 
-    @Test("A migration names nobody if the locked table is not in schema brocot") func lockOutsideOfTheSchema()
+    @Test("A migration that does not get the lock of a table outside of schema brocot names no session")
+    func lockOutsideOfTheSchema()
         async throws
     {
         let holder = try await TestDatabase.current.connect()
@@ -183,7 +190,7 @@ import Testing
         #expect("\(error)".hasPrefix("dir/1_step.sql:1:1: error: canceling statement due to lock timeout"))
     }
 
-    @Test("Some attempts wait for a lock until the server has cancelled an autovacuum that has it")
+    @Test("Some attempts of a migration wait for a lock until the server has cancelled an autovacuum that has it")
     func waitsLongEnoughForAutovacuum()
         async throws
     {

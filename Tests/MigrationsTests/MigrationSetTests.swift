@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TestPostgres
 import Testing
 
 @testable import Migrations
@@ -31,7 +32,7 @@ import Testing
                 == "dir/0001_a.sql and dir/1_b.sql have the same number, 1. Renumber one of them.")
     }
 
-    @Test("A gap in the numbers is refused") func refusesAGapInTheNumbers() {
+    @Test("A gap in the numbers of migrations is refused") func refusesAGapInTheNumbers() {
         #expect(
             refusal(("0001_a.sql", "SELECT 1"), ("0003_c.sql", "SELECT 1"))
                 == "Migration 2 is missing, and the next one is dir/0003_c.sql. Add the missing file, or renumber the others."
@@ -39,7 +40,7 @@ import Testing
     }
 
     @Test(
-        "A file with another form of name is refused",
+        "A file whose name is not a migration's is refused",
         arguments: [
             "a.sql", "0001.sql", "0001-a.sql", "0001_A.sql", "0000_a.sql", "0001_a.SQL", "0001_a b.sql", "_a.sql",
         ])
@@ -51,7 +52,7 @@ import Testing
         #expect(refusal(("0001_a.sql", "-- later\n"))?.contains("dir/0001_a.sql has no statement") == true)
     }
 
-    @Test("An empty directory is refused") func refusesAnEmptyDirectory() {
+    @Test("An empty directory of migrations is refused") func refusesAnEmptyDirectory() {
         #expect(refusal()?.contains("dir has no migrations") == true)
     }
 
@@ -73,13 +74,12 @@ import Testing
     }
 
     @Test("The embedded migrations are the files of the repository") func embeddedMigrations() throws {
-        let directory = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../migrations")
-        let files = try MigrationSet(directory: directory.path)
+        let files = try MigrationSet(directory: "\(Repository.folder)/migrations")
         #expect(MigrationSet.embedded.migrations.map(\.sql) == files.migrations.map(\.sql))
         #expect(MigrationSet.embedded.migrations.map(\.name) == files.migrations.map(\.name))
     }
 
-    @Test("A missing directory is an error") func missingDirectory() {
+    @Test("A missing directory of migrations is refused") func missingDirectory() {
         #expect(throws: MigrationError.self) { try MigrationSet(directory: "/nowhere/at/all") }
     }
 

@@ -82,7 +82,7 @@ import Testing
         _ = try await Migrator(connection: connection, set: try migrations("SELECT 1")).up()
         let changed = Migrator(connection: connection, set: try migrations("SELECT 2", "SELECT 3"))
         #expect(try await changed.status().state == .drifted)
-        let message = await failure(of: changed)
+        let message = await refusal { try await changed.up() }
         #expect(message?.contains("migration 1 step was applied with a different text") == true)
     }
 
@@ -91,7 +91,7 @@ import Testing
         _ = try await Migrator(connection: connection, set: try migrations("SELECT 1", "SELECT 2")).up()
         let older = Migrator(connection: connection, set: try migrations("SELECT 1"))
         #expect(try await older.status().state == .newer)
-        let message = await failure(of: older)
+        let message = await refusal { try await older.up() }
         #expect(message?.hasPrefix("The database is at migration 2, and this program knows 1.") == true)
     }
 
@@ -99,11 +99,11 @@ import Testing
         async throws
     {
         let connection = try await TestDatabase.current.connect()
-        let role = "plain_owner_of_\(TestDatabase.current.name)"
-        try await connection.execute(
-            script: "CREATE ROLE \(role); CREATE SCHEMA brocot AUTHORIZATION \(role); SET ROLE \(role)")
-        #expect(try await Migrator(connection: connection).up().count == MigrationSet.embedded.latestVersion)
-        try await connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
+        try await TestRole.with("plain_owner", owner: connection) { role in
+            try await connection.execute(
+                script: "CREATE SCHEMA brocot AUTHORIZATION \(role.name); SET ROLE \(role.name)")
+            #expect(try await Migrator(connection: connection).up().count == MigrationSet.embedded.latestVersion)
+        }
     }
 
     @Test("Migrations do not depend on the session's settings") func needsNoSetting() async throws {
@@ -111,11 +111,15 @@ import Testing
         try await connection.execute(
             script: """
                 SET default_transaction_isolation = serializable; SET default_transaction_read_only = on;
-                SET standard_conforming_strings = off; SET statement_timeout = 300; SET escape_string_warning = off;
+                SET standard_conforming_strings = off; SET statement_timeout = '10min'; SET escape_string_warning = off;
                 SET plpgsql.extra_errors = 'all'
                 """)
-        let set = try migrations(#"SELECT pg_sleep(0.4); CREATE TABLE brocot.a AS SELECT '\'::text AS b"#)
+        let set = try migrations(
+            #"CREATE TABLE brocot.a AS SELECT '\'::text AS b, current_setting('statement_timeout') AS c"#)
         #expect(try await Migrator(connection: connection, set: set).up().count == 1)
+        let row = try await connection.query("SELECT b, c FROM brocot.a").single()
+        #expect(try row.decode(0, as: String.self) == #"\"#)
+        #expect(try row.decode(1, as: String.self) == "0")
     }
 
     @Test("Brocot's own migrations do not depend on additional checks of PL/pgSQL") func needsNoCheck() async throws {
@@ -200,7 +204,7 @@ import Testing
         let migrator = Migrator(connection: connection, set: try migrations("SELECT 1", "SELECT 2", "SELECT 3"))
         _ = try await migrator.up()
         try await connection.execute("DELETE FROM brocot.schema_migrations WHERE version = 2")
-        let message = try #require(await failure(of: migrator))
+        let message = try #require(await refusal { try await migrator.up() })
         #expect(message.contains("migration 2 step was not applied, although later ones were"))
         #expect(message.contains(" -f 'dir/2_step.sql' -c \"INSERT INTO"), "\(message)")
         #expect(!message.contains("Restore the files"))
@@ -211,15 +215,6 @@ import Testing
 
     private func count(_ table: String, _ connection: Connection) async throws -> Int {
         try await connection.query("SELECT count(*) FROM \(unsafeRaw: table)").single().decode(0)
-    }
-
-    private func failure(of migrator: Migrator) async -> String? {
-        do {
-            _ = try await migrator.up()
-            return nil
-        } catch {
-            return "\(error)"
-        }
     }
 }
 

@@ -147,8 +147,7 @@ import Testing
     }
 
     private static func documentedStatement() throws -> String {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/operations.md")
-        let page = try String(contentsOf: file, encoding: .utf8)
+        let page = try Repository.text(of: "docs/operations.md")
         let blocks = page.split(separator: "```sql\n").dropFirst().map { $0.prefix { $0 != "`" } }
         return String(try #require(blocks.first { $0.contains("OWNER TO") }))
     }

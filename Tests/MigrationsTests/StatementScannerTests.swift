@@ -4,7 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(30))) struct StatementScannerTests {
     @Test(
-        "Statements end where psql ends them",
+        "The scanner ends statements where psql ends them",
         arguments: [
             ("SELECT 1; SELECT 2", ["SELECT 1", "SELECT 2"]),
             ("  ;; SELECT 1 ;", ["SELECT 1 "]),
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "Transaction commands are recognized",
+        "The scanner recognizes transaction commands",
         arguments: [
             ("BEGIN", "BEGIN"), ("start transaction", "START"), ("COMMIT AND CHAIN", "COMMIT"), ("/* x */ End", "END"),
             ("ROLLBACK TO s", "ROLLBACK"), ("ABORT", "ABORT"), ("PREPARE TRANSACTION 'x'", "PREPARE TRANSACTION"),
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "Other statements are not taken for transaction commands",
+        "The scanner takes no other statement for a transaction command",
         arguments: [
             "PREPARE p AS SELECT 1", "SELECT 'COMMIT'", "DO $$ BEGIN COMMIT; END $$", "\"begin\"",
             "-- COMMIT\nSELECT 1",

@@ -116,25 +116,23 @@ import Testing
 
     @Test("Verification lists added triggers, rules and policies with the role whose code they run")
     func listsAddedCode() async throws {
-        let role = "policed_of_\(TestDatabase.current.name)"
-        let comparison = try await verify(
-            after: """
-                CREATE ROLE \(role);
-                CREATE FUNCTION public.audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
-                ALTER FUNCTION public.audit() OWNER TO \(role);
-                CREATE TRIGGER audit AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION public.audit();
-                CREATE RULE keep AS ON DELETE TO brocot.move_log DO INSTEAD NOTHING;
-                CREATE POLICY tenants ON brocot.move_requests USING (list = current_user)
-                """)
-        #expect(comparison.isEmpty)
-        #expect(
-            comparison.added == [
-                .init(name: "policy tenants on brocot.move_requests", owner: "postgres"),
-                .init(name: "rule keep on brocot.move_log", owner: "postgres"),
-                .init(name: "trigger audit on brocot.items", owner: role),
-            ])
-        let owner = try await TestDatabase.current.connect()
-        try await owner.execute(script: "DROP FUNCTION public.audit() CASCADE; DROP ROLE \(role)")
+        try await TestRole.with("policed", owner: TestDatabase.current.observer) { role in
+            let comparison = try await verify(
+                after: """
+                    CREATE FUNCTION public.audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+                    ALTER FUNCTION public.audit() OWNER TO \(role.name);
+                    CREATE TRIGGER audit AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION public.audit();
+                    CREATE RULE keep AS ON DELETE TO brocot.move_log DO INSTEAD NOTHING;
+                    CREATE POLICY tenants ON brocot.move_requests USING (list = current_user)
+                    """)
+            #expect(comparison.isEmpty)
+            #expect(
+                comparison.added == [
+                    .init(name: "policy tenants on brocot.move_requests", owner: "postgres"),
+                    .init(name: "rule keep on brocot.move_log", owner: "postgres"),
+                    .init(name: "trigger audit on brocot.items", owner: role.name),
+                ])
+        }
     }
 
     @Test("Verification changes nothing in the database") func leavesEverythingAsItWas() async throws {

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite("brocot.pause and brocot.resume", .database, .timeLimit(.minutes(30))) struct PauseTests {
+@Suite("brocot.pause, brocot.resume and brocot.release", .database, .timeLimit(.minutes(30))) struct PauseTests {
     private let connection: Connection
 
     init() async throws {
@@ -77,6 +77,22 @@ import Testing
         #expect(try await number("SELECT held_lists FROM brocot.queue_status") == 0)
         #expect(try await number("SELECT paused_lists FROM brocot.queue_status") == 1)
         #expect(try await apply() == 2)
+    }
+
+    @Test("If two sessions release a list at once, the second one waits, and finds that the list is not held any more")
+    func releasedAtOnce() async throws {
+        try await connection.execute(
+            """
+            INSERT INTO brocot.held_lists (ordered_table, list, request_id, sqlstate, error, held_at)
+            VALUES ('items', 'a', 1, 'P0001', 'refused', now())
+            """)
+        let first = try await TestDatabase.current.connect()
+        try await first.execute(script: "BEGIN; SELECT brocot.release('a', reject => true)")
+        async let second = number("brocot.release('a', reject => true)::integer")
+        try await TestDatabase.current.waitUntilBlocked(connection, by: first)
+        try await first.execute(script: "COMMIT")
+        #expect(try await second == 0)
+        #expect(try await number("SELECT count(*) FROM brocot.move_log WHERE outcome = 'rejected'") == 1)
     }
 
     @Test("A pause does not stop moves at once")

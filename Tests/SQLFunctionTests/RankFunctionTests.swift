@@ -58,8 +58,7 @@ struct RankFunctionTests {
 
     /// Copies a file of cases into the temporary table `vector`, and returns how many there are.
     private func copy(_ file: String, columns: Int, on connection: Connection) async throws -> Int {
-        let path = URL(filePath: #filePath).appending(path: "../../SternBrocotTests/Vectors/\(file)").standardized
-        let rows = try String(contentsOf: path, encoding: .utf8).split(separator: "\n").dropFirst()
+        let rows = try Repository.text(of: "Tests/SternBrocotTests/Vectors/\(file)").split(separator: "\n").dropFirst()
             .map { $0.split(separator: "\t", omittingEmptySubsequences: false).map { Optional(String($0)) } }
         let names = (1...columns).map { "c\($0) text" }.joined(separator: ", ")
         try await connection.execute(script: "CREATE TEMPORARY TABLE vector (\(names))")

@@ -5,11 +5,9 @@ import Testing
 
 @Suite("Statements for reading lists in docs/sql.md", .database, .timeLimit(.minutes(30)))
 struct ReadingRecipeTests {
-    private static let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/sql.md")
-
     /// The statements of the page's section on reading lists.
     private static func statements() throws -> [String] {
-        let page = try String(contentsOf: file, encoding: .utf8)
+        let page = try Repository.text(of: "docs/sql.md")
         let start = try #require(page.range(of: "\n## Reading lists\n"))
         let rest = page[start.upperBound...]
         let section = rest[..<(rest.range(of: "\n## ")?.lowerBound ?? rest.endIndex)]

@@ -76,6 +76,23 @@ struct SQLCaller {
         try await worker.drain(on: connection)
     }
 
+    /// Calls `brocot.apply_pending` with these arguments, and returns how many requests it decided.
+    func applyPending(_ arguments: String = "") async throws -> Int {
+        try await connection.query("SELECT brocot.apply_pending(\(unsafeRaw: arguments))").single().decode(0)
+    }
+
+    /// How many requests are pending.
+    func pending() async throws -> Int {
+        try await connection.query("SELECT count(*) FROM brocot.move_requests").single().decode(0)
+    }
+
+    /// What the log says of each request: its list and, if it was rejected, the error's code and SQLSTATE.
+    func logged() async throws -> [String] {
+        try await connection.query(
+            "SELECT concat_ws(' ', list, error_code, sqlstate) FROM brocot.move_log ORDER BY id"
+        ).map { try $0.decode(0) }
+    }
+
     /// The items of each list in order.
     func lists(of table: SQL = "brocot.items", list: SQL = "list", item: SQL = "item") async throws -> [String:
         [String]]

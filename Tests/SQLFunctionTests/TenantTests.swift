@@ -4,41 +4,38 @@ import Testing
 
 @Suite("Two tenants of one table with a policy", .database, .timeLimit(.minutes(30)))
 struct TenantTests {
-    /// Roles belong to the whole server, so the names of the tests' roles contain the database's name.
-    private var tenants: [String] { ["ada_of_\(TestDatabase.current.name)", "bob_of_\(TestDatabase.current.name)"] }
-
     /// List 1 of the first tenant has items 1 and 2, list 2 of the second one 3 and 4.
     private func prepared(_ body: (Connection, _ tenant: (Int) -> String) async throws -> Void) async throws {
         let connection = try await TestDatabase.current.connect()
-        try await connection.execute(
-            script: """
-                CREATE TABLE cards (
-                    id integer PRIMARY KEY, board integer, tenant text, rank numeric, rank_num bigint, rank_den bigint);
-                CREATE UNIQUE INDEX ON cards (board, rank);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
-                INSERT INTO cards (id, board, tenant)
-                VALUES (1, 1, '\(tenants[0])'), (2, 1, '\(tenants[0])'), (3, 2, '\(tenants[1])'), (4, 2, '\(tenants[1])');
-                SELECT brocot.move_items_now(1, ARRAY[1, 2], last => true, ordered_table => 'public.cards'),
-                    brocot.move_items_now(2, ARRAY[3, 4], last => true, ordered_table => 'public.cards');
-                SELECT brocot.make_place_functions('public.cards');
-                ALTER TABLE cards ENABLE ROW LEVEL SECURITY;
-                CREATE POLICY own ON cards USING (tenant = current_user)
-                    WITH CHECK (tenant = current_user AND board IN (1, 3) = (current_user = '\(tenants[0])'));
-                """)
-        for tenant in tenants {
+        try await TestRole.with(["ada", "bob"], owner: connection) { roles in
+            let tenants = roles.map(\.name)
             try await connection.execute(
                 script: """
-                    CREATE ROLE \(tenant); GRANT USAGE ON SCHEMA brocot TO \(tenant);
-                    GRANT SELECT, INSERT, UPDATE ON cards TO \(tenant); GRANT SELECT ON brocot.ordered_tables TO \(tenant);
-                    GRANT INSERT (ordered_table, list, items, placement, anchor, position, from_list, missing, rebalanced_rows)
-                        ON brocot.move_log TO \(tenant);
-                    GRANT USAGE ON SEQUENCE brocot.move_requests_id_seq TO \(tenant);
+                    CREATE TABLE cards (
+                        id integer PRIMARY KEY, board integer, tenant text, rank numeric, rank_num bigint, rank_den bigint);
+                    CREATE UNIQUE INDEX ON cards (board, rank);
+                    INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                    VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                    INSERT INTO cards (id, board, tenant)
+                    VALUES (1, 1, '\(tenants[0])'), (2, 1, '\(tenants[0])'), (3, 2, '\(tenants[1])'), (4, 2, '\(tenants[1])');
+                    SELECT brocot.move_items_now(1, ARRAY[1, 2], last => true, ordered_table => 'public.cards'),
+                        brocot.move_items_now(2, ARRAY[3, 4], last => true, ordered_table => 'public.cards');
+                    SELECT brocot.make_place_functions('public.cards');
+                    ALTER TABLE cards ENABLE ROW LEVEL SECURITY;
+                    CREATE POLICY own ON cards USING (tenant = current_user)
+                        WITH CHECK (tenant = current_user AND board IN (1, 3) = (current_user = '\(tenants[0])'));
                     """)
-        }
-        try await body(connection) { tenants[$0] }
-        for tenant in tenants {
-            try await connection.execute(script: "RESET ROLE; DROP OWNED BY \(tenant); DROP ROLE \(tenant)")
+            for tenant in tenants {
+                try await connection.execute(
+                    script: """
+                        GRANT USAGE ON SCHEMA brocot TO \(tenant);
+                        GRANT SELECT, INSERT, UPDATE ON cards TO \(tenant); GRANT SELECT ON brocot.ordered_tables TO \(tenant);
+                        GRANT INSERT (ordered_table, list, items, placement, anchor, position, from_list, missing, rebalanced_rows)
+                            ON brocot.move_log TO \(tenant);
+                        GRANT USAGE ON SEQUENCE brocot.move_requests_id_seq TO \(tenant);
+                        """)
+            }
+            try await body(connection) { tenants[$0] }
         }
     }
 

@@ -50,7 +50,9 @@ import Testing
         ("brocot.move_items('l', ARRAY['{a,b}'], last => true)", #"last {"{a,b}"} - - l - items"#),
     ]
 
-    @Test("Each call leaves a request and returns its id", .commonMigratedDatabase) func insertRequests() async throws {
+    @Test("Each function for moves makes a request and returns its id", .commonMigratedDatabase) func insertRequests()
+        async throws
+    {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(script: "BEGIN")
         for (call, expected) in Self.calls {

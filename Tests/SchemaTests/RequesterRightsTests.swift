@@ -4,72 +4,75 @@ import Testing
 
 /// The rights that a role needs to ask for moves, and no others.
 @Suite(.database, .timeLimit(.minutes(30))) struct RequesterRightsTests {
-    /// Roles belong to the whole server, so the name of the test's role contains the database's name.
-    private var role: String { "requester_of_\(TestDatabase.current.name)" }
-
     @Test("A requester can ask for moves, and has no right to write anything else")
     func askForMovesWithoutTheRightToWriteAnythingElse() async throws {
-        let connection = try await requester()
-        try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
-        try await connection.execute("SELECT brocot.move_items('l', ARRAY['a', 'b'], at => 3, idempotency_key => 'k')")
-        let duplicate = try await connection.query("SELECT brocot.remove('l', 'a', idempotency_key => 'k')").single()
-        #expect(try duplicate.decode(0, as: Int.self) == 2)
-        let status = try await connection.query("SELECT status FROM brocot.request_status(1)").single()
-        #expect(try status.decode(0, as: String.self) == "pending")
-        // The server checks the rules without asking for rights on their domain.
-        let refused = await #expect(throws: PostgresError.self) {
-            try await connection.execute("INSERT INTO brocot.move_requests (items, placement) VALUES ('{a,a}', 'last')")
-        }
-        #expect(refused?.constraint == "items_are_distinct")
-        for forbidden: SQL in [
-            "INSERT INTO brocot.idempotency_keys VALUES ('x', 1)", "DELETE FROM brocot.move_requests",
-            "UPDATE brocot.items SET rank_num = 1",
-            "SELECT nextval('brocot.sleepers')", "SELECT setval('brocot.sleepers', 1, true)",
-            "INSERT INTO brocot.move_requests (id, items, placement) OVERRIDING SYSTEM VALUE VALUES (1, '{a}', 'last')",
-        ] {
-            let error = await #expect(throws: PostgresError.self, "\(forbidden.text)") {
-                try await connection.execute(forbidden)
+        try await asRequester { connection, _ in
+            try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
+            try await connection.execute(
+                "SELECT brocot.move_items('l', ARRAY['a', 'b'], at => 3, idempotency_key => 'k')")
+            let duplicate = try await connection.query("SELECT brocot.remove('l', 'a', idempotency_key => 'k')")
+                .single()
+            #expect(try duplicate.decode(0, as: Int.self) == 2)
+            let status = try await connection.query("SELECT status FROM brocot.request_status(1)").single()
+            #expect(try status.decode(0, as: String.self) == "pending")
+            // The server checks the rules without asking for rights on their domain.
+            let refused = await #expect(throws: PostgresError.self) {
+                try await connection.execute(
+                    "INSERT INTO brocot.move_requests (items, placement) VALUES ('{a,a}', 'last')")
             }
-            #expect(error?.sqlState == .insufficientPrivilege, "\(forbidden.text)")
+            #expect(refused?.constraint == "items_are_distinct")
+            for forbidden: SQL in [
+                "INSERT INTO brocot.idempotency_keys VALUES ('x', 1)", "DELETE FROM brocot.move_requests",
+                "UPDATE brocot.items SET rank_num = 1",
+                "SELECT nextval('brocot.sleepers')", "SELECT setval('brocot.sleepers', 1, true)",
+                "INSERT INTO brocot.move_requests (id, items, placement) OVERRIDING SYSTEM VALUE VALUES (1, '{a}', 'last')",
+            ] {
+                let error = await #expect(throws: PostgresError.self, "\(forbidden.text)") {
+                    try await connection.execute(forbidden)
+                }
+                #expect(error?.sqlState == .insufficientPrivilege, "\(forbidden.text)")
+            }
         }
-        try await connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
     }
 
     /// From version 17 on, the server does not report a sequence that the role may not read.
     @Test("An INSERT without the right to read the sleep flag is refused, or notifies nobody")
     func withoutRightToReadSleepFlag() async throws {
-        let connection = try await requester()
-        try await connection.execute(
-            script: """
-                RESET ROLE; SELECT setval('brocot.sleepers', 1, true); LISTEN brocot_move_requests;
-                REVOKE SELECT ON SEQUENCE brocot.sleepers FROM \(role); SET ROLE \(role)
-                """)
-        if connection.serverVersion < 170_000 {
-            let error = await #expect(throws: PostgresError.self) {
+        try await asRequester { connection, role in
+            try await connection.execute(
+                script: """
+                    RESET ROLE; SELECT setval('brocot.sleepers', 1, true); LISTEN brocot_move_requests;
+                    REVOKE SELECT ON SEQUENCE brocot.sleepers FROM \(role); SET ROLE \(role)
+                    """)
+            if connection.serverVersion < 170_000 {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
+                }
+                #expect(error?.sqlState == .insufficientPrivilege)
+                #expect(error?.message.contains("permission denied for sequence sleepers") == true)
+            } else {
                 try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
+                try await connection.execute("NOTIFY brocot_move_requests, 'end'")
+                #expect(try await connection.notifications(waitingAtMost: .seconds(10)).map(\.payload) == ["end"])
             }
-            #expect(error?.sqlState == .insufficientPrivilege)
-            #expect(error?.message.contains("permission denied for sequence sleepers") == true)
-        } else {
-            try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
-            try await connection.execute("NOTIFY brocot_move_requests, 'end'")
-            #expect(try await connection.notifications(waitingAtMost: .seconds(10)).map(\.payload) == ["end"])
         }
-        try await connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
     }
 
-    private func requester() async throws -> Connection {
+    /// Gives `body` a session of a role that has these rights, and the name of the role.
+    private func asRequester(_ body: (Connection, _ role: String) async throws -> Void) async throws {
         let connection = try await TestDatabase.current.connect()
-        try await connection.execute(
-            script: """
-                CREATE ROLE \(role);
-                GRANT USAGE ON SCHEMA brocot TO \(role);
-                GRANT INSERT (
-                    ordered_table, list, items, placement, anchor, position, from_list, missing, idempotency_key), SELECT ON brocot.move_requests TO \(role);
-                GRANT SELECT ON brocot.move_log, brocot.idempotency_keys TO \(role);
-                GRANT SELECT ON SEQUENCE brocot.sleepers TO \(role);
-                SET ROLE \(role);
-                """)
-        return connection
+        try await TestRole.with("requester", owner: connection) { requester in
+            let role = requester.name
+            try await connection.execute(
+                script: """
+                    GRANT USAGE ON SCHEMA brocot TO \(role);
+                    GRANT INSERT (
+                        ordered_table, list, items, placement, anchor, position, from_list, missing, idempotency_key), SELECT ON brocot.move_requests TO \(role);
+                    GRANT SELECT ON brocot.move_log, brocot.idempotency_keys TO \(role);
+                    GRANT SELECT ON SEQUENCE brocot.sleepers TO \(role);
+                    SET ROLE \(role);
+                    """)
+            try await body(connection, role)
+        }
     }
 }

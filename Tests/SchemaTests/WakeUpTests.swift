@@ -32,7 +32,7 @@ import Testing
 
     /// Such a daemon may wait for a notification without a limit.
     @Test(
-        "What lets a list go on wakes a daemon that knows nothing of the list's requests any more",
+        "A call that lets a list continue wakes a daemon that has forgotten the list's requests",
         arguments: ["release('a')", "cancel(1)", "resume('items', 'a')"])
     func listGoesOn(call: String) async throws {
         let connection = try await listener()

@@ -36,6 +36,8 @@ package struct TestRole: Sendable {
     }
 
     private static func drop(_ roles: [TestRole], by owner: Connection) async throws {
+        // The body may have left a transaction, or one of these roles.
+        try await owner.execute(script: "ROLLBACK; RESET SESSION AUTHORIZATION; RESET ROLE")
         for role in roles {
             try await owner.execute("DROP OWNED BY \(identifier: role.name) CASCADE")
             try await owner.execute("DROP ROLE \(identifier: role.name)")

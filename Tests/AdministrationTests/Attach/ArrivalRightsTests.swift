@@ -18,45 +18,42 @@ struct ArrivalRightsTests {
         """
     }
 
-    private func attached(_ lists: [String], owner role: String) async throws -> AttachFixture {
+    /// Gives `body` the attached table, and a role that owns it.
+    private func withTable(
+        _ lists: [String], _ body: (_ role: String, AttachFixture) async throws -> Void
+    ) async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
-        try await fixture.connection.execute(
-            script:
-                """
-                CREATE ROLE \(role); GRANT \(role) TO CURRENT_USER; ALTER TABLE tasks OWNER TO \(role);
-                GRANT CREATE, USAGE ON SCHEMA public TO \(role)
-                """
-        )
-        try await fixture.attach(AttachFixture.definition(lists: lists))
-        return fixture
-    }
-
-    private func drop(_ role: String, _ fixture: AttachFixture) async throws {
-        try await fixture.connection.execute(
-            script: "RESET SESSION AUTHORIZATION; DROP OWNED BY \(role) CASCADE; DROP ROLE \(role)")
+        try await TestRole.with("owner", owner: fixture.connection) { role in
+            try await fixture.connection.execute(
+                script: """
+                    GRANT \(role.name) TO CURRENT_USER; ALTER TABLE tasks OWNER TO \(role.name);
+                    GRANT CREATE, USAGE ON SCHEMA public TO \(role.name)
+                    """)
+            try await fixture.attach(AttachFixture.definition(lists: lists))
+            try await body(role.name, fixture)
+        }
     }
 
     @Test(
         "A trigger that the table's owner makes with the function reads no view of the session's role",
         arguments: [["project_id"], []])
     func foreignTrigger(lists: [String]) async throws {
-        let role = "owner_of_\(TestDatabase.current.name)"
-        let fixture = try await attached(lists, owner: role)
-        try await fixture.connection.execute(script: Self.view(of: role))
-        for (event, statement) in [
-            ("UPDATE", "UPDATE tasks SET title = 'y'"), ("INSERT", "INSERT INTO tasks (project_id) VALUES (1)"),
-            ("DELETE", "DELETE FROM tasks WHERE title = 'y'"), ("TRUNCATE", "TRUNCATE tasks"),
-        ] {
-            await #expect(throws: Never.self, "\(event)") {
-                try await fixture.connection.execute(
-                    script: """
-                        CREATE TRIGGER mine BEFORE \(event) ON tasks FOR EACH STATEMENT
-                            EXECUTE FUNCTION brocot."arrive_public.tasks"();
-                        \(statement); DROP TRIGGER mine ON tasks
-                        """)
+        try await withTable(lists) { role, fixture in
+            try await fixture.connection.execute(script: Self.view(of: role))
+            for (event, statement) in [
+                ("UPDATE", "UPDATE tasks SET title = 'y'"), ("INSERT", "INSERT INTO tasks (project_id) VALUES (1)"),
+                ("DELETE", "DELETE FROM tasks WHERE title = 'y'"), ("TRUNCATE", "TRUNCATE tasks"),
+            ] {
+                await #expect(throws: Never.self, "\(event)") {
+                    try await fixture.connection.execute(
+                        script: """
+                            CREATE TRIGGER mine BEFORE \(event) ON tasks FOR EACH STATEMENT
+                                EXECUTE FUNCTION brocot."arrive_public.tasks"();
+                            \(statement); DROP TRIGGER mine ON tasks
+                            """)
+                }
             }
         }
-        try await drop(role, fixture)
     }
 
     /// The owner answers with the new rows that the trigger has a transition table called `arriving`.
@@ -74,10 +71,9 @@ struct ArrivalRightsTests {
         "A transition table that the table's owner names pg_trigger does not hide the catalog",
         arguments: [["project_id"], []])
     func hiddenCatalog(lists: [String]) async throws {
-        let role = "owner_of_\(TestDatabase.current.name)"
-        let fixture = try await attached(lists, owner: role)
-        try await fixture.connection.execute(script: Self.triggerThatHidesTheCatalog(of: role))
-        try await drop(role, fixture)
+        try await withTable(lists) { role, fixture in
+            try await fixture.connection.execute(script: Self.triggerThatHidesTheCatalog(of: role))
+        }
     }
 
     @Test("The functions that run with their owner's rights name each relation but the new rows with its schema")
@@ -96,67 +92,64 @@ struct ArrivalRightsTests {
 
     @Test("New rows and rows that change lists get their requests also beside a temporary view called arriving")
     func ownTriggers() async throws {
-        let role = "owner_of_\(TestDatabase.current.name)"
-        let fixture = try await attached(["project_id"], owner: role)
-        try await fixture.connection.execute(
-            script: """
-                \(Self.view(of: role))
-                INSERT INTO tasks (id, project_id) VALUES (11, 1);
-                UPDATE tasks SET project_id = 2 WHERE id = 1;
-                RESET SESSION AUTHORIZATION;
-                """)
-        #expect(
-            try await fixture.requests() == ["public.tasks 1 {11} arrive", "public.tasks 2 {1} arrive"])
-        try await drop(role, fixture)
+        try await withTable(["project_id"]) { role, fixture in
+            try await fixture.connection.execute(
+                script: """
+                    \(Self.view(of: role))
+                    INSERT INTO tasks (id, project_id) VALUES (11, 1);
+                    UPDATE tasks SET project_id = 2 WHERE id = 1;
+                    RESET SESSION AUTHORIZATION;
+                    """)
+            #expect(
+                try await fixture.requests() == ["public.tasks 1 {11} arrive", "public.tasks 2 {1} arrive"])
+        }
     }
 
     @Test(
-        "The migration gives the functions of tables that are already attached such a check",
+        "A migration makes the functions of tables that are already attached read no view called arriving",
         arguments: [["project_id"], []])
     func existingFunctions(lists: [String]) async throws {
-        let role = "owner_of_\(TestDatabase.current.name)"
-        let fixture = try await attached(lists, owner: role)
-        let unchecked =
-            "SELECT proname FROM pg_proc WHERE prosrc LIKE '%FROM arriving%' AND prosrc NOT LIKE '%pg_temp.arriving%'"
-        try await fixture.connection.execute(
-            script: #"""
-                DO $$ BEGIN
-                    EXECUTE (SELECT regexp_replace(pg_get_functiondef(oid), E'\n    IF to_regclass.*?\n    END IF;', '')
-                        FROM pg_proc WHERE proname = 'arrive_public.tasks');
-                END $$
-                """#)
-        #expect(try await fixture.texts(unchecked) == ["arrive_public.tasks"])
-        let migration = try #require(
-            EmbeddedMigrations.files.first { $0.name.hasSuffix("rows_that_only_attach_names.sql") })
-        try await fixture.connection.execute(script: migration.text)
-        #expect(try await fixture.texts(unchecked).isEmpty)
-        try await fixture.connection.execute(
-            script: """
-                \(Self.view(of: role))
-                CREATE TRIGGER mine BEFORE INSERT ON tasks FOR EACH STATEMENT EXECUTE FUNCTION brocot."arrive_public.tasks"();
-                INSERT INTO tasks (project_id) VALUES (1);
-                """)
-        try await drop(role, fixture)
+        try await withTable(lists) { role, fixture in
+            let unchecked =
+                "SELECT proname FROM pg_proc WHERE prosrc LIKE '%FROM arriving%' AND prosrc NOT LIKE '%pg_temp.arriving%'"
+            try await fixture.connection.execute(
+                script: #"""
+                    DO $$ BEGIN
+                        EXECUTE (SELECT regexp_replace(pg_get_functiondef(oid), E'\n    IF to_regclass.*?\n    END IF;', '')
+                            FROM pg_proc WHERE proname = 'arrive_public.tasks');
+                    END $$
+                    """#)
+            #expect(try await fixture.texts(unchecked) == ["arrive_public.tasks"])
+            let migration = try #require(
+                EmbeddedMigrations.files.first { $0.name.hasSuffix("rows_that_only_attach_names.sql") })
+            try await fixture.connection.execute(script: migration.text)
+            #expect(try await fixture.texts(unchecked).isEmpty)
+            try await fixture.connection.execute(
+                script: """
+                    \(Self.view(of: role))
+                    CREATE TRIGGER mine BEFORE INSERT ON tasks FOR EACH STATEMENT EXECUTE FUNCTION brocot."arrive_public.tasks"();
+                    INSERT INTO tasks (project_id) VALUES (1);
+                    """)
+        }
     }
 
-    @Test("The migration names the catalog in the functions of tables that are already attached")
+    @Test("A migration makes the functions of tables that are already attached read only the server's own catalog")
     func existingFunctionsWithHiddenCatalog() async throws {
-        let role = "owner_of_\(TestDatabase.current.name)"
-        let fixture = try await attached(["project_id"], owner: role)
-        try await fixture.connection.execute(
-            script: """
-                DO $$ BEGIN
-                    EXECUTE (SELECT replace(pg_get_functiondef(oid), 'FROM pg_catalog.pg_trigger ', 'FROM pg_trigger ')
-                        FROM pg_proc WHERE proname = 'arrive_public.tasks');
-                END $$
-                """)
-        let changed = try await fixture.attacher.plan(AttachFixture.definition()).steps
-        #expect(changed.map(\.purpose) == ["register the order"])
-        let migration = try #require(
-            EmbeddedMigrations.files.first { $0.name.hasSuffix("catalog_of_the_server_in_triggers.sql") })
-        try await fixture.connection.execute(script: migration.text)
-        #expect(try await fixture.attacher.plan(AttachFixture.definition()).steps.isEmpty)
-        try await fixture.connection.execute(script: Self.triggerThatHidesTheCatalog(of: role))
-        try await drop(role, fixture)
+        try await withTable(["project_id"]) { role, fixture in
+            try await fixture.connection.execute(
+                script: """
+                    DO $$ BEGIN
+                        EXECUTE (SELECT replace(pg_get_functiondef(oid), 'FROM pg_catalog.pg_trigger ', 'FROM pg_trigger ')
+                            FROM pg_proc WHERE proname = 'arrive_public.tasks');
+                    END $$
+                    """)
+            let changed = try await fixture.attacher.plan(AttachFixture.definition()).steps
+            #expect(changed.map(\.purpose) == ["register the order"])
+            let migration = try #require(
+                EmbeddedMigrations.files.first { $0.name.hasSuffix("catalog_of_the_server_in_triggers.sql") })
+            try await fixture.connection.execute(script: migration.text)
+            #expect(try await fixture.attacher.plan(AttachFixture.definition()).steps.isEmpty)
+            try await fixture.connection.execute(script: Self.triggerThatHidesTheCatalog(of: role))
+        }
     }
 }

@@ -272,31 +272,32 @@ struct ArriveNowTests {
     @Test("--arrive-now places a row with the rights of the inserting role, and uses a request if rights are missing")
     func rights() async throws {
         let fixture = try await attached()
-        let role = "inserting_of_\(TestDatabase.current.name)"
-        func insert(_ id: Int) async throws {
-            try await fixture.connection.execute(
-                script: "SET ROLE \(role); INSERT INTO tasks (id, project_id) VALUES (\(id), 1); RESET ROLE")
-        }
-        try await fixture.connection.execute(
-            script: "CREATE ROLE \(role); GRANT SELECT, INSERT, UPDATE ON tasks TO \(role)")
-        try await insert(10)
-        try await fixture.connection.execute(script: "GRANT USAGE ON SCHEMA brocot TO \(role)")
-        try await insert(11)
-        try await fixture.connection.run { connection in
-            for statement in try AccessGrants.statements(.mover, to: [role], on: connection) {
-                try connection.execute(script: statement)
+        try await TestRole.with("inserting", owner: fixture.connection) { inserting in
+            let role = inserting.name
+            func insert(_ id: Int) async throws {
+                try await fixture.connection.execute(
+                    script: "SET ROLE \(role); INSERT INTO tasks (id, project_id) VALUES (\(id), 1); RESET ROLE")
             }
+            try await fixture.connection.execute(
+                script: "GRANT SELECT, INSERT, UPDATE ON tasks TO \(role)")
+            try await insert(10)
+            try await fixture.connection.execute(script: "GRANT USAGE ON SCHEMA brocot TO \(role)")
+            try await insert(11)
+            try await fixture.connection.run { connection in
+                for statement in try AccessGrants.statements(.mover, to: [role], on: connection) {
+                    try connection.execute(script: statement)
+                }
+            }
+            try await insert(12)
+            #expect(try await order(fixture) == ["1:1,3,4,12", "2:2"])
+            try await fixture.connection.execute(script: "REVOKE UPDATE ON tasks FROM \(role)")
+            try await fixture.connection.execute(script: "REVOKE UPDATE (rank) ON tasks FROM \(role)")
+            try await insert(13)
+            #expect(
+                try await fixture.requests() == [
+                    "public.tasks 1 {10} arrive", "public.tasks 1 {11} arrive", "public.tasks 1 {13} arrive",
+                ])
         }
-        try await insert(12)
-        #expect(try await order(fixture) == ["1:1,3,4,12", "2:2"])
-        try await fixture.connection.execute(script: "REVOKE UPDATE ON tasks FROM \(role)")
-        try await fixture.connection.execute(script: "REVOKE UPDATE (rank) ON tasks FROM \(role)")
-        try await insert(13)
-        #expect(
-            try await fixture.requests() == [
-                "public.tasks 1 {10} arrive", "public.tasks 1 {11} arrive", "public.tasks 1 {13} arrive",
-            ])
-        try await fixture.connection.execute(script: "DROP OWNED BY \(role); DROP ROLE \(role)")
     }
 
     @Test("--arrive-now leaves a row unplaced if its key is too long for a move, and no statement fails")

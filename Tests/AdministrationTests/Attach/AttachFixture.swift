@@ -77,15 +77,27 @@ struct AttachFixture {
         ).map { try $0.decode(0) }
     }
 
-    /// Everything that belongs to a table, as the catalog prints it.
-    func catalog(of table: String = "tasks") async throws -> [String] {
+    /// Runs `body` while the session has a role that may read the registry, and owns nothing.
+    func asOtherRole<Result>(_ body: () async throws -> Result) async throws -> Result {
+        try await TestRole.with("other", owner: connection) { role in
+            try await connection.execute(
+                script: """
+                    GRANT USAGE ON SCHEMA brocot TO \(role.name); GRANT SELECT ON brocot.ordered_tables TO \(role.name);
+                    SET ROLE \(role.name)
+                    """)
+            return try await body()
+        }
+    }
+
+    /// Everything that belongs to tables, as the catalog prints it.
+    func catalog(of tables: [String] = ["tasks"]) async throws -> [String] {
         try await connection.query(
             """
             SELECT concat_ws(' ', attname, atttypid::regtype, attnotnull) FROM pg_attribute
-            WHERE attrelid = \(table)::regclass AND attnum > 0 AND NOT attisdropped
-            UNION ALL SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = \(table)::regclass
-            UNION ALL SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = \(table)::regclass
-            UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = \(table)::regclass
+            WHERE attrelid = ANY (\(tables)::regclass[]) AND attnum > 0 AND NOT attisdropped
+            UNION ALL SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conrelid = ANY (\(tables)::regclass[])
+            UNION ALL SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = ANY (\(tables)::regclass[])
+            UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE tgrelid = ANY (\(tables)::regclass[])
             UNION ALL SELECT oid::regprocedure::text FROM pg_proc
                 WHERE pronamespace = 'brocot'::regnamespace AND prorettype = 'trigger'::regtype
             UNION ALL SELECT name FROM brocot.ordered_tables

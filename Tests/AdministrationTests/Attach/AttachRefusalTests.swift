@@ -7,15 +7,6 @@ import Testing
 
 @Suite("What brocot attach refuses before it changes anything", .database, .timeLimit(.minutes(30)))
 struct AttachRefusalTests {
-    private func refusal(_ body: () async throws(AttachError) -> Void) async -> String? {
-        do throws(AttachError) {
-            try await body()
-            return nil
-        } catch {
-            return "\(error)"
-        }
-    }
-
     /// Statements, and the reason.
     private static let unsuitable = [
         (
@@ -67,9 +58,7 @@ struct AttachRefusalTests {
         let fixture = try await AttachFixture("SELECT 1")
         for (script, reason) in Self.unsuitable {
             try await fixture.connection.execute(script: script)
-            let refusal = await refusal { () async throws(AttachError) in
-                _ = try await fixture.attacher.plan(AttachFixture.definition(lists: []))
-            }
+            let refusal = await refusal { try await fixture.attacher.plan(AttachFixture.definition(lists: [])) }
             #expect(refusal?.contains(reason) == true, "\(script): \(refusal ?? "")")
             try await fixture.connection.execute(script: "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
         }
@@ -81,9 +70,7 @@ struct AttachRefusalTests {
     func rule(event: String) async throws {
         let fixture = try await AttachFixture(
             "\(AttachFixture.tasks) CREATE RULE told AS ON \(event) TO tasks DO ALSO NOTIFY tasks")
-        let refusal = await refusal { () async throws(AttachError) in
-            _ = try await fixture.attacher.plan(AttachFixture.definition(ownsRows: true))
-        }
+        let refusal = await refusal { try await fixture.attacher.plan(AttachFixture.definition(ownsRows: true)) }
         #expect(refusal?.contains("this table has a rule ON INSERT or ON DELETE") == true, "\(refusal ?? "")")
         _ = try await fixture.attacher.plan(AttachFixture.definition())
     }
@@ -96,9 +83,7 @@ struct AttachRefusalTests {
             (AttachFixture.definition(rank: "project_id"), "--list and --rank both name column \"project_id\""),
             (AttachFixture.definition(rank: ""), "--rank is empty. Name the column of the sort key"),
         ] {
-            let refusal = await refusal { () async throws(AttachError) in
-                _ = try await fixture.attacher.plan(definition)
-            }
+            let refusal = await refusal { try await fixture.attacher.plan(definition) }
             #expect(refusal == "public.tasks: \(reason)")
         }
     }
@@ -119,7 +104,7 @@ struct AttachRefusalTests {
         ])
     func otherOptions(definition: OrderDefinition, differences: String) async throws {
         let fixture = try await AttachFixture()
-        let refusal = await refusal { () async throws(AttachError) in _ = try await fixture.attacher.plan(definition) }
+        let refusal = await refusal { try await fixture.attacher.plan(definition) }
         #expect(
             refusal == """
                 public.tasks: it is already attached, with other options: \(differences) rows keep their order
@@ -129,8 +114,8 @@ struct AttachRefusalTests {
     @Test("brocot attach --change-options does not change the columns of an order", .databaseWithAttachedTasks)
     func changedColumns() async throws {
         let fixture = try await AttachFixture()
-        let refusal = await refusal { () async throws(AttachError) in
-            _ = try await fixture.attacher.plan(AttachFixture.definition(lists: []), mayChangeOptions: true)
+        let refusal = await refusal {
+            try await fixture.attacher.plan(AttachFixture.definition(lists: []), mayChangeOptions: true)
         }
         #expect(
             refusal?.contains("--list was project_id and is now not given. To change them, detach it first") == true)
@@ -144,9 +129,7 @@ struct AttachRefusalTests {
             ("project_id, title", ". Repeat --list for each column: --list project_id --list title"),
             ("project_id,nope", ""),
         ] {
-            let refusal = await refusal { () async throws(AttachError) in
-                _ = try await fixture.attacher.plan(AttachFixture.definition(lists: [list]))
-            }
+            let refusal = await refusal { try await fixture.attacher.plan(AttachFixture.definition(lists: [list])) }
             #expect(
                 refusal == "public.tasks: there is no column \"\(list)\"; it has id, project_id, title\(advice)")
         }
@@ -159,8 +142,8 @@ struct AttachRefusalTests {
         let fixture = try await AttachFixture(
             "CREATE TABLE task (id int PRIMARY KEY); CREATE TABLE task_list (id int PRIMARY KEY)")
         try await fixture.attach(AttachFixture.definition(table: "task", rank: "list_rank", lists: []))
-        let refusal = await refusal { () async throws(AttachError) in
-            _ = try await fixture.attacher.plan(AttachFixture.definition(table: "task_list", lists: []))
+        let refusal = await refusal {
+            try await fixture.attacher.plan(AttachFixture.definition(table: "task_list", lists: []))
         }
         let reason = """
             table public.task has an index with the name that attach would use, "brocot_task_list_rank". It belongs to the order \
@@ -177,9 +160,7 @@ struct AttachRefusalTests {
         ])
     func otherRelationWithNameOfIndex(object: String) async throws {
         let fixture = try await AttachFixture("\(AttachFixture.tasks) CREATE \(object);")
-        let refusal = await refusal { () async throws(AttachError) in
-            _ = try await fixture.attacher.plan(AttachFixture.definition())
-        }
+        let refusal = await refusal { try await fixture.attacher.plan(AttachFixture.definition()) }
         #expect(refusal == #"public.tasks: "brocot_tasks_rank" is not an index that Brocot created. Rename or drop it"#)
     }
 
@@ -189,9 +170,7 @@ struct AttachRefusalTests {
         try await fixture.attach(AttachFixture.definition(lists: []))
         try await fixture.connection.execute(
             script: "ALTER TABLE tasks RENAME TO old_tasks; CREATE TABLE tasks (id int PRIMARY KEY)")
-        let refusal = await refusal { () async throws(AttachError) in
-            _ = try await fixture.attacher.plan(AttachFixture.definition(lists: []))
-        }
+        let refusal = await refusal { try await fixture.attacher.plan(AttachFixture.definition(lists: [])) }
         #expect(
             refusal?.contains(
                 #"table public.old_tasks has an index with the name that attach would use, "brocot_tasks_rank". Rename it"#
@@ -202,9 +181,7 @@ struct AttachRefusalTests {
 
     @Test("A rank column can't have the name of a system column") func systemColumn() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
-        let refusal = await refusal { () async throws(AttachError) in
-            _ = try await fixture.attacher.plan(AttachFixture.definition(rank: "ctid"))
-        }
+        let refusal = await refusal { try await fixture.attacher.plan(AttachFixture.definition(rank: "ctid")) }
         #expect(refusal == "public.tasks: \"ctid\" is the name of a system column. Choose another name with --rank")
     }
 
@@ -214,8 +191,8 @@ struct AttachRefusalTests {
             ("public", "\"tasks\"", "there is no table public.\"tasks\". Write names without quotes: public.tasks"),
             ("nosch", "tasks", "there is no schema nosch"), ("public", "nowhere", "there is no table public.nowhere"),
         ] {
-            let refusal = await refusal { () async throws(AttachError) in
-                _ = try await fixture.attacher.describe(OrderNames(schema: schema, table: table), listColumns: [])
+            let refusal = await refusal {
+                try await fixture.attacher.describe(OrderNames(schema: schema, table: table), listColumns: [])
             }
             #expect(refusal == reason)
         }
@@ -228,26 +205,22 @@ struct AttachRefusalTests {
         let filling = Filling(
             definition, on: table, connection: fixture.connection, logger: AttachFixture.logger)
         try await filling.check(order: "title COLLATE \"C\" DESC NULLS LAST, project_id")
-        let refusal = await refusal { () async throws(AttachError) in try await filling.check(order: "nope") }
-        #expect(refusal == "--order-by is not valid: column \"nope\" does not exist. Nothing was changed.")
+        let unknown = await refusal { try await filling.check(order: "nope") }
+        #expect(unknown == "--order-by is not valid: column \"nope\" does not exist. Nothing was changed.")
         try await fixture.connection.execute(
             "CREATE FUNCTION place_of(text) RETURNS integer IMMUTABLE LANGUAGE sql RETURN length($1)")
         // Rows are placed with only pg_catalog in the search_path.
-        let unqualified = await self.refusal { () async throws(AttachError) in
-            try await filling.check(order: "place_of(title)")
-        }
+        let unqualified = await refusal { try await filling.check(order: "place_of(title)") }
         #expect(
             unqualified?.contains("does not exist. Write functions, types and collations outside of pg_catalog") == true
         )
         try await filling.check(order: "public.place_of(title)")
         try await filling.check(order: "title -- of the task")
-        let number = await self.refusal { () async throws(AttachError) in
-            try await filling.check(order: "title, 2 DESC")
-        }
+        let number = await refusal { try await filling.check(order: "title, 2 DESC") }
         #expect(number?.contains("Write the names of columns, not their numbers.") == true, "\(number ?? "")")
-        let constant = await self.refusal { () async throws(AttachError) in try await filling.check(order: "'title'") }
+        let constant = await refusal { try await filling.check(order: "'title'") }
         #expect(constant?.contains("non-integer constant in ORDER BY") == true, "\(constant ?? "")")
-        let comment = await self.refusal { () async throws(AttachError) in try await filling.check(order: "id)--") }
+        let comment = await refusal { try await filling.check(order: "id)--") }
         #expect(comment?.hasPrefix("--order-by is not valid: syntax error") == true)
     }
 
@@ -261,7 +234,7 @@ struct AttachRefusalTests {
         let fixture = try await AttachFixture(
             "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, \(columns)); INSERT INTO tasks VALUES (1, 1)")
         func check() async -> String? {
-            await refusal { () async throws(AttachError) in
+            await refusal {
                 try await fixture.attacher.requireOwnRanks(try await fixture.attacher.plan(AttachFixture.definition()))
             }
         }
@@ -280,17 +253,18 @@ struct AttachRefusalTests {
             """)
         let reader = try await TestDatabase.current.connect()
         try await reader.execute(script: "BEGIN; SELECT FROM tasks")
-        try await fixture.connection.execute("SET statement_timeout = '500ms'")
-        await #expect(throws: PostgresError.self) {
+        // Its second transaction waits for the reader.
+        let detachment = Task {
             try await fixture.connection.execute("ALTER TABLE tasks DETACH PARTITION tasks_1 CONCURRENTLY")
         }
-        try await fixture.connection.execute("RESET statement_timeout")
+        try await TestDatabase.current.waitUntilBlocked(fixture.connection, by: reader)
+        try await reader.execute(
+            "SELECT pg_cancel_backend(\(Int(fixture.connection.backendProcessIdentifier))::integer)")
+        await #expect(throws: PostgresError.self) { try await detachment.value }
         try await reader.execute(script: "COMMIT")
-        let reason = await refusal { () async throws(AttachError) in
-            _ = try await fixture.attacher.plan(AttachFixture.definition())
-        }
+        let refusal = await refusal { try await fixture.attacher.plan(AttachFixture.definition()) }
         let command = "ALTER TABLE public.tasks DETACH PARTITION public.tasks_1 FINALIZE"
-        #expect(reason?.hasSuffix("If no session does that now: \(command)") == true, "\(reason ?? "")")
+        #expect(refusal?.hasSuffix("If no session does that now: \(command)") == true, "\(refusal ?? "")")
         try await fixture.connection.execute(SQL(unsafeRaw: command))
         try await fixture.attach()
     }
@@ -299,45 +273,37 @@ struct AttachRefusalTests {
         async throws
     {
         let fixture = try await AttachFixture(AttachFixture.tasks)
-        let role = "other_of_\(TestDatabase.current.name)"
-        try await fixture.connection.execute(
-            script: """
-                ALTER TABLE tasks ENABLE ROW LEVEL SECURITY; CREATE ROLE \(role);
-                GRANT USAGE ON SCHEMA brocot TO \(role); GRANT SELECT ON brocot.ordered_tables TO \(role); SET ROLE \(role)
-                """)
+        try await fixture.connection.execute("ALTER TABLE tasks ENABLE ROW LEVEL SECURITY")
         let definition = AttachFixture.definition()
-        let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
+        let table = try await fixture.asOtherRole {
+            try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
+        }
         let plan = try AttachPlan(definition, on: table)
-        try await fixture.connection.execute(script: "RESET ROLE; DROP OWNED BY \(role); DROP ROLE \(role)")
-        let owner = await refusal { () async throws(AttachError) in
+        let owner = await refusal {
             try fixture.attacher.requireOwners(
                 of: table, definition.names, for: plan.steps, printedBy: "brocot attach --sql")
         }
         #expect(owner?.hasPrefix("public.tasks belongs to postgres. Run this as a member of postgres") == true)
-        let rows = await refusal { () async throws(AttachError) in
-            try fixture.attacher.requireAllRows(of: table, definition.names)
-        }
+        let rows = await refusal { try fixture.attacher.requireAllRows(of: table, definition.names) }
         #expect(rows?.contains("row-level security hides rows from this role") == true)
     }
 
     @Test("A role that does not inherit the rights of the schema's owner is told so, and changes nothing")
     func withoutInheritance() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
-        let (owner, role) = ("owner_of_\(TestDatabase.current.name)", "other_of_\(TestDatabase.current.name)")
-        try await fixture.connection.execute(
-            script: """
-                CREATE ROLE \(owner); GRANT USAGE ON SCHEMA brocot TO \(owner); ALTER TABLE brocot.ordered_tables OWNER TO \(owner);
-                CREATE ROLE \(role) NOINHERIT; GRANT \(owner) TO \(role); ALTER TABLE tasks OWNER TO \(role);
-                GRANT USAGE ON SCHEMA brocot TO \(role); GRANT SELECT ON brocot.ordered_tables TO \(role); SET ROLE \(role)
-                """)
         let definition = AttachFixture.definition()
-        let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
+        let table = try await TestRole.with(["owner", "other"], owner: fixture.connection) { roles in
+            let (owner, role) = (roles[0].name, roles[1].name)
+            try await fixture.connection.execute(
+                script: """
+                    GRANT USAGE ON SCHEMA brocot TO \(owner); ALTER TABLE brocot.ordered_tables OWNER TO \(owner);
+                    ALTER ROLE \(role) NOINHERIT; GRANT \(owner) TO \(role); ALTER TABLE tasks OWNER TO \(role);
+                    GRANT USAGE ON SCHEMA brocot TO \(role); GRANT SELECT ON brocot.ordered_tables TO \(role); SET ROLE \(role)
+                    """)
+            return try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
+        }
         let plan = try AttachPlan(definition, on: table)
-        try await fixture.connection.execute(
-            script: """
-                RESET ROLE; REASSIGN OWNED BY \(owner), \(role) TO postgres; DROP OWNED BY \(owner), \(role); DROP ROLE \(owner), \(role)
-                """)
-        let reason = await refusal { () async throws(AttachError) in
+        let reason = await refusal {
             try fixture.attacher.requireOwners(
                 of: table, definition.names, for: plan.steps, printedBy: "brocot attach --sql", fills: true)
         }

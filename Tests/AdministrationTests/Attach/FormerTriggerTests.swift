@@ -49,7 +49,7 @@ import Testing
         [names.insertTrigger, names.keepTrigger, names.leaveTrigger, names.requestTrigger]
     }
 
-    @Test("The functions of this version work with these triggers") func functions() async throws {
+    @Test("The functions of this version work with the triggers of an earlier version") func functions() async throws {
         let fixture = try await attached(AttachFixture.definition())
         try await fixture.connection.execute(
             script: "UPDATE tasks SET project_id = 0 WHERE id = 1; INSERT INTO tasks VALUES (7, 1)")
@@ -57,7 +57,7 @@ import Testing
         #expect(try await fixture.requests() == ["public.tasks 0 {1} arrive", "public.tasks 1 {7} arrive"])
     }
 
-    @Test("A second brocot attach replaces these triggers", arguments: rankColumns)
+    @Test("A second brocot attach replaces the triggers of an earlier version", arguments: rankColumns)
     func attachAgain(rank: String) async throws {
         let definition = AttachFixture.definition(rank: rank)
         let fixture = try await attached(definition)
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(
-        "brocot attach of a renamed table replaces these triggers, and the former name can be detached",
+        "brocot attach of a renamed table replaces the triggers of an earlier version, and the former name can be detached",
         arguments: rankColumns)
     func attachAfterRename(rank: String) async throws {
         let former = AttachFixture.definition(rank: rank)
@@ -85,7 +85,7 @@ import Testing
         #expect(orders == [renamed.names.orderedTable])
     }
 
-    @Test("brocot detach of a renamed table drops these triggers", arguments: rankColumns)
+    @Test("brocot detach of a renamed table drops the triggers of an earlier version", arguments: rankColumns)
     func detachAfterRename(rank: String) async throws {
         let definition = AttachFixture.definition(rank: rank)
         let fixture = try await attached(definition)

@@ -14,7 +14,8 @@ import Testing
         #expect((before + [names.insertNowTrigger, names.changeNowTrigger]).allSatisfy { $0.utf8.count <= 63 })
     }
 
-    @Test("Long names with the same beginning differ") func longNames() {
+    @Test("The objects of two orders have different names, also if long names of their columns begin alike")
+    func longNames() {
         let names = ["a", "b"].map {
             OrderNames(schema: "public", table: "tasks", rank: String(repeating: "r", count: 58) + $0)
         }

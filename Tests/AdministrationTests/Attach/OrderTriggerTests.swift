@@ -145,14 +145,13 @@ import Testing
 
     @Test("A role without rights in schema brocot can insert and update rows") func withoutRights() async throws {
         let fixture = try await attached()
-        try await fixture.connection.execute(
-            script: """
-                DO $$ BEGIN EXECUTE format('CREATE ROLE %I', 'app of ' || current_database());
-                EXECUTE format('GRANT ALL ON tasks TO %I', 'app of ' || current_database());
-                EXECUTE format('SET ROLE %I', 'app of ' || current_database()); END $$;
-                INSERT INTO tasks (id, project_id) VALUES (40, 3); UPDATE tasks SET project_id = 2 WHERE title = 'a';
-                RESET ROLE;
-                """)
+        try await TestRole.with("app", owner: fixture.connection) { role in
+            try await fixture.connection.execute(
+                script: """
+                    GRANT ALL ON tasks TO \(role.name); SET ROLE \(role.name);
+                    INSERT INTO tasks (id, project_id) VALUES (40, 3); UPDATE tasks SET project_id = 2 WHERE title = 'a';
+                    """)
+        }
         #expect(try await fixture.requests() == ["public.tasks 3 {40} arrive", "public.tasks 2 {3} arrive"])
     }
 

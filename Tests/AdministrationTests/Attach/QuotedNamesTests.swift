@@ -12,7 +12,7 @@ import Testing
         INSERT INTO tasks VALUES ('a', 'open', 'a'), ('b', 'open', 'b');
         """
 
-    @Test("Tables are attached and checked as usual") func attaches() async throws {
+    @Test("A session with quote_all_identifiers attaches and checks tables as usual") func attaches() async throws {
         let fixture = try await AttachFixture("\(Self.tasks) SET quote_all_identifiers = on;")
         let definition = AttachFixture.definition(visible: "(title IS NOT NULL)")
         try await fixture.attach(definition)
@@ -24,7 +24,7 @@ import Testing
     }
 
     /// Also those that would else be placed at once.
-    @Test("Inserted rows get a request for a place", arguments: [false, true])
+    @Test("Rows that a session with quote_all_identifiers inserts get a request for a place", arguments: [false, true])
     func inserts(arriveNow: Bool) async throws {
         let fixture = try await AttachFixture(Self.tasks)
         try await fixture.attach(AttachFixture.definition(arriveNow: arriveNow))

@@ -25,7 +25,7 @@ import Testing
         """
 
     @Test(
-        "The index serves reads of a list and of the whole table, although it has a condition",
+        "The unique index serves reads of a list and of the whole table, although it has a condition",
         .databaseWithAttachedTasks)
     func servesReads() async throws {
         let fixture = try await AttachFixture()
@@ -152,10 +152,10 @@ import Testing
     func anotherTable(change: String) async throws {
         let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: "ALTER TABLE tasks RENAME TO work; \(change)")
-        let before = try await fixture.catalog(of: "work")
+        let before = try await fixture.catalog(of: ["work"])
         let error = await #expect(throws: AttachError.self) { try await fixture.detach() }
         #expect("\(try #require(error))".contains("the triggers of this order are on public.work"))
-        #expect(try await fixture.catalog(of: "work") == before)
+        #expect(try await fixture.catalog(of: ["work"]) == before)
     }
 
     @Test(
@@ -169,9 +169,9 @@ import Testing
                 CREATE TRIGGER borrowed BEFORE UPDATE ON other FOR EACH ROW EXECUTE FUNCTION brocot."keep_public.tasks"();
                 DROP TABLE tasks;
                 """)
-        let before = try await fixture.catalog(of: "other")
+        let before = try await fixture.catalog(of: ["other"])
         await #expect(throws: AttachError.self) { try await fixture.detach() }
-        #expect(try await fixture.catalog(of: "other") == before)
+        #expect(try await fixture.catalog(of: ["other"]) == before)
     }
 
     @Test("brocot detach leaves a unique index of the user's", .databaseWithAttachedTasks) func indexOfTheUser()
@@ -183,7 +183,9 @@ import Testing
         #expect(try await fixture.texts(rankIndexes) == ["brocot_other"])
     }
 
-    @Test("The index of another order of the table stays", .databaseWithAttachedTasks) func otherOrder() async throws {
+    @Test("brocot detach leaves the index of another order of the table", .databaseWithAttachedTasks) func otherOrder()
+        async throws
+    {
         let fixture = try await AttachFixture()
         try await fixture.attach(AttachFixture.definition(rank: "other_rank"))
         #expect(try await fixture.attach() == 0)

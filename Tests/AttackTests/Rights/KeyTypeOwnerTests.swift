@@ -12,14 +12,8 @@ import Testing
     private static let definition = OrderDefinition(
         names: OrderNames(schema: "public", table: "moods"), listColumns: ["mood"], itemColumn: "id")
 
-    private func refusal(_ connection: Connection) async throws -> String {
-        do {
-            _ = try await Attacher(connection: connection, logger: Self.logger).plan(Self.definition)
-            return ""
-        } catch {
-            guard case .refused(let reason) = error else { throw error }
-            return reason
-        }
+    private func reasonNotToAttach(_ connection: Connection) async -> String? {
+        await refusal { try await Attacher(connection: connection, logger: Self.logger).plan(Self.definition) }
     }
 
     /// Whether brocot check and brocot doctor report the table, which is registered as if it were attached.
@@ -56,15 +50,15 @@ import Testing
                 CREATE TYPE public.mood AS ENUM ('good', 'bad');
                 CREATE TABLE public.moods (id int PRIMARY KEY, mood public.mood);
                 """)
-        #expect(try await refusal(owner) == "")
+        #expect(await reasonNotToAttach(owner) == nil)
         try await owner.execute(script: "CREATE CAST (varchar AS public.mood) WITH INOUT AS IMPLICIT")
-        #expect(try await refusal(owner) == "")
+        #expect(await reasonNotToAttach(owner) == nil)
         try await owner.execute(
             script: """
                 CREATE FUNCTION public.spy(\(source)) RETURNS \(target) LANGUAGE sql RETURN NULL::\(target);
                 CREATE CAST (\(source) AS \(target)) WITH FUNCTION public.spy;
                 """)
-        #expect(try await refusal(owner).contains("there is a cast by a function"))
+        #expect(await reasonNotToAttach(owner)?.contains("there is a cast by a function") == true)
         try await expectReports("there is a cast by a function", owner)
     }
 
@@ -76,22 +70,17 @@ import Testing
         ]) func owner(type: String) async throws
     {
         let owner = try await TestDatabase.current.connect()
-        let (app, mallory) = ("app_of_\(TestDatabase.current.name)", "mallory_of_\(TestDatabase.current.name)")
-        try await owner.execute(script: "CREATE ROLE \(app); CREATE ROLE \(mallory)")
-        do {
+        try await TestRole.with(["app", "mallory"], owner: owner) { roles in
+            let (app, mallory) = (roles[0].name, roles[1].name)
             try await owner.execute(
                 script: """
                     GRANT CREATE ON SCHEMA public TO \(app), \(mallory); GRANT \(app), \(mallory) TO CURRENT_USER;
                     SET ROLE \(mallory); \(type); RESET ROLE; SET ROLE \(app);
                     CREATE TABLE public.moods (id int PRIMARY KEY, mood public.mood); RESET ROLE;
                     """)
-            let reason = try await refusal(owner)
+            let reason = try #require(await reasonNotToAttach(owner))
             #expect(reason.contains("which belongs to \(mallory), and not to the table's owner"), "\(reason)")
             try await expectReports("which belongs to \(mallory)", owner)
-        } catch {
-            try await owner.execute(script: "DROP OWNED BY \(app), \(mallory) CASCADE; DROP ROLE \(app), \(mallory)")
-            throw error
         }
-        try await owner.execute(script: "DROP OWNED BY \(app), \(mallory) CASCADE; DROP ROLE \(app), \(mallory)")
     }
 }

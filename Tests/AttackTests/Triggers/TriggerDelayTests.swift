@@ -80,7 +80,7 @@ struct TriggerDelayTests {
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
 
-    @Test("The check of the bound fails if one of fifty moves takes longer, or if no move is applied")
+    @Test("The check of delays fails if one of fifty moves takes longer than the bound, or if no move is applied")
     func bound() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(

@@ -68,7 +68,7 @@ struct TraceReplayTests {
         try await createTable(place, Array(script.characters.keys), on: connection)
         let clock = ContinuousClock()
         let start = clock.now
-        let memory = try await DaemonProcess.run(url: TestDatabase.current.url) {
+        let memory = try await RunningBrocot.memoryOfDaemon {
             for first in stride(from: 0, to: script.requests.count, by: 1_000) {
                 try await enqueue(
                     script.requests[first..<min(first + 1_000, script.requests.count)], in: place, on: connection)

@@ -5,10 +5,12 @@ import TestPostgres
 /// A command of `brocot` that the owner of the schema runs, and that has to work.
 enum OwnerCommand {
     static func run(_ arguments: String..., url: String) async throws {
-        let result = try await Subprocess.run(
-            .path(.init(BrocotProgram.path)), arguments: Arguments(arguments),
-            environment: .inherit.updating(["BROCOT_DATABASE_URL": url]), output: .discarded,
-            error: .string(limit: 1 << 16))
+        let result = try await withDeadline("this ended: brocot \(arguments.joined(separator: " "))") {
+            try await Subprocess.run(
+                .path(.init(BrocotProgram.path)), arguments: Arguments(arguments),
+                environment: .inherit.updating(["BROCOT_DATABASE_URL": url]), output: .discarded,
+                error: .string(limit: 1 << 16))
+        }
         guard result.terminationStatus.isSuccess else {
             throw FaultFailure(
                 description: "brocot \(arguments.joined(separator: " ")) failed: \(result.standardError)")
