@@ -118,4 +118,16 @@ struct SingleStatementTests {
         #expect(try await error.code == .commitOutcomeUnknown)
         #expect(try await numbers(observer) == [1])
     }
+
+    @Test(.database(migrated: false))
+    func `A single statement whose own answer is lost is reported as unknown, because COMMIT was sent with it`() async throws {
+        let observer = try await connectWithTable(seenByOthers: true)
+        let (connection, proxy) = try await connectThroughProxy()
+        defer { proxy.close() }
+        let begin = proxy.nextStop(.beforeAnswer) { $0.text.hasPrefix("BEGIN") }
+        async let error = postgresError { _ = try await run(insert, on: connection) }
+        try #require(await begin.reached(within: .seconds(60))).cut()
+        #expect(try await error.code == .commitOutcomeUnknown)
+        try await eventually("the number is committed", read: { try await numbers(observer) }, until: { $0 == [1] })
+    }
 }
