@@ -119,15 +119,19 @@ struct SingleStatementTests {
         #expect(try await numbers(observer) == [1])
     }
 
-    @Test(.database(migrated: false))
-    func `A single statement whose own answer is lost is reported as unknown, because COMMIT was sent with it`() async throws {
-        let observer = try await connectWithTable(seenByOthers: true)
+    @Test func `A single statement whose own answer is lost is reported as unknown, because COMMIT was sent with it`()
+        async throws
+    {
         let (connection, proxy) = try await connectThroughProxy()
-        defer { proxy.close() }
-        let begin = proxy.nextStop(.beforeAnswer) { $0.text.hasPrefix("BEGIN") }
-        async let error = postgresError { _ = try await run(insert, on: connection) }
-        try #require(await begin.reached(within: .seconds(60))).cut()
+        let holder = try await connect()
+        try await holder.execute("SELECT pg_advisory_lock(7654321)")
+        async let error = postgresError {
+            try await connection.run { connection in
+                _ = try connection.transaction(of: "SELECT pg_advisory_xact_lock(7654321)")
+            }
+        }
+        try await TestDatabase.current.waitUntilBlocked(connection, by: holder)
+        proxy.close()
         #expect(try await error.code == .commitOutcomeUnknown)
-        try await eventually("the number is committed", read: { try await numbers(observer) }, until: { $0 == [1] })
     }
 }
