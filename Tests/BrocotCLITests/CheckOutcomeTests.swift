@@ -20,7 +20,9 @@ import Testing
     private static let lockedInRepairOfUnfinished = CheckOutcome(
         findings: TableFindings(names, damagedRows: 1, isBeingFilled: true), failure: lockFailure)
 
-    private func status(_ outcomes: CheckOutcome..., unregistered: Bool = false, isRepairing: Bool) -> BrocotCLI.ExitStatus? {
+    private func status(_ outcomes: CheckOutcome..., unregistered: Bool = false, isRepairing: Bool) -> BrocotCLI
+        .ExitStatus?
+    {
         CheckOutcome.failure(of: outcomes, unregistered: unregistered, isRepairing: isRepairing)?.status
     }
 

@@ -68,7 +68,8 @@ import Testing
             }, until: { $0 >= count })
     }
 
-    @Test("The listener sets the sleep flag while all workers wait, and clears it at the end and notifies other daemons")
+    @Test(
+        "The listener sets the sleep flag while all workers wait, and clears it at the end and notifies other daemons")
     func flag() async throws {
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "LISTEN brocot_move_requests")
@@ -81,7 +82,9 @@ import Testing
         try await eventually("other daemons are notified") {
             payloads += try await other.notifications(waitingAtMost: .milliseconds(10)).map(\.payload)
             return payloads
-        } until: { $0.contains("") }
+        } until: {
+            $0.contains("")
+        }
     }
 
     @Test("The listener clears the sleep flag when its task is cancelled")
@@ -142,7 +145,9 @@ import Testing
         }
     }
 
-    @Test("While the server refuses polls, the reason why the database can't be worked on is shown, if it is known, and not the server's error")
+    @Test(
+        "While the server refuses polls, the reason why the database can't be worked on is shown, if it is known, and not the server's error"
+    )
     func reasonNotReady() async throws {
         let (health, recorder) = (DaemonHealth(), LogRecorder())
         try await withListener(reasonNotReady: "no schema", health: health, recorder: recorder) { connection, _ in

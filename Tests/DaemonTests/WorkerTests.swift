@@ -34,7 +34,9 @@ import Testing
         return idleWorkers.waitingCount == 0
     }
 
-    @Test("A worker wakes another one if its batch leaves work for two, if lists failed, and if a whole batch failed", .commonMigratedDatabase)
+    @Test(
+        "A worker wakes another one if its batch leaves work for two, if lists failed, and if a whole batch failed",
+        .commonMigratedDatabase)
     func wakeUps() async throws {
         func report(_ requests: Int, failures: [ListFailure] = []) -> BatchReport {
             var report = BatchReport()

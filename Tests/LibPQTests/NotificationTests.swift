@@ -44,7 +44,9 @@ import Testing
         defer { kill(listener.backendProcessIdentifier, SIGCONT) }
         notification.proceed()
         let sessions: SQL = "SELECT application_name FROM pg_stat_activity WHERE application_name = 'sender of news'"
-        try await eventually("the sender is gone, so that the wait has begun", read: { try await observer.query(sessions).count }) {
+        try await eventually(
+            "the sender is gone, so that the wait has begun", read: { try await observer.query(sessions).count }
+        ) {
             $0 == 0
         }
         // Longer than a notification may take that comes through a pooler.

@@ -307,7 +307,8 @@ import Testing
     }
 
     @Test
-    func `A transaction after users' triggers begins without the search_path and the advisory locks that one of them left`()
+    func
+        `A transaction after users' triggers begins without the search_path and the advisory locks that one of them left`()
         async throws
     {
         let connection = try await connect()

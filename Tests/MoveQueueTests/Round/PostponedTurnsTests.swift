@@ -195,7 +195,8 @@ import Testing
         #expect(try #require(round.beginTurn(isPollDue: false, at: later).batch).postponed == [bad])
     }
 
-    @Test("Several lists are tried together with as many requests of each as the list with the fewest failures may have")
+    @Test(
+        "Several lists are tried together with as many requests of each as the list with the fewest failures may have")
     func limitsOfSeveralLists() throws {
         /// The requests of each list in a batch of lists that have failed so often, and that other sessions have since.
         func requestsPerList(afterFailures failures: [Int], of usual: BatchLimits = BatchLimits()) throws -> Int {
