@@ -6,7 +6,8 @@ import Testing
 @testable import Daemon
 
 @Suite("Listener for notifications", .database, .timeLimit(.minutes(30))) struct NotificationListenerTests {
-    /// Runs `body` beside a listener and a worker that always waits. With `anotherWorks`, the daemon has another worker, which never waits. `body` gets the number of times that the worker was woken.
+    /// Runs `body` beside a listener and a worker that always waits. With `anotherWorks`, the daemon has another worker, which never waits. With
+    /// `reasonNotReady`, the database can't be worked on. `body` gets the number of times that the worker was woken.
     /// At the end the listener is asked to stop, or its task is cancelled.
     private func withListener(
         isCancelled: Bool = false, anotherWorks: Bool = false, reasonNotReady: String? = nil,
