@@ -95,7 +95,7 @@ struct CheckCommand: AsyncParsableCommand {
         let definitions = try await tables.definitions(named: table)
         let unregistered = try await tables.registryFaults(of: table)
         if let table, definitions.isEmpty, unregistered.isEmpty { throw Self.notAttached(table) }
-        var (report, outcomes): (TablesReport, [Outcome]) = (TablesReport(), [])
+        var (report, outcomes): (TablesReport, [CheckOutcome]) = (TablesReport(), [])
         for fault in unregistered { tell(TablesReport.Table(fault), &report) }
         for definition in definitions {
             // Another command may detach the table before this one gets the lock.
@@ -103,22 +103,21 @@ struct CheckCommand: AsyncParsableCommand {
             outcomes.append(outcome)
         }
         if json { Stream.output.printUnchanged(try encoded(report)) }
-        try refuseFaults(outcomes, unregistered: !unregistered.isEmpty)
+        if let failure = CheckOutcome.failure(of: outcomes, unregistered: !unregistered.isEmpty, isRepairing: repair) {
+            throw failure
+        }
     }
-
-    /// The faults before a repair, and why some of them are left after it.
-    private typealias Outcome = (findings: TableFindings, failure: TableRepair.Failure?)
 
     /// Reports the faults of a table, and repairs them if requested.
     ///
     /// - Returns: nil if the table was detached meanwhile.
     private func check(
         _ definition: OrderDefinition, _ tables: TableRepair, reporting report: inout TablesReport
-    ) async throws -> Outcome? {
+    ) async throws -> CheckOutcome? {
         let findings = try await tables.findings(of: definition)
         guard repair, !findings.isEmpty || placeRows else {
             tell(TablesReport.Table(definition, findings, placingRows: false), &report)
-            return (findings, nil)
+            return CheckOutcome(findings: findings)
         }
         let name = definition.names.orderedTable
         guard
@@ -132,44 +131,12 @@ struct CheckCommand: AsyncParsableCommand {
         } else if !json, outcome.findings.isRepairable {
             Stream.output.printText("\(name.printable): repaired")
         }
-        return outcome
+        return CheckOutcome(findings: outcome.findings, failure: outcome.failure)
     }
 
     private func tell(_ table: TablesReport.Table, _ report: inout TablesReport) {
         report.tables.append(table)
         if !json { Stream.output.printText(table.text) }
-    }
-
-    /// - Parameters:
-    ///   - outcomes: What was found in the tables that are registered.
-    ///   - unregistered: Whether the registry lacks a row.
-    /// - Throws: ``CommandFailure`` `.needsRepair` if faults are left, or if the role may not read a table; `.lockTimeout` if there is no
-    ///   fault, but another session has locked a table.
-    private func refuseFaults(_ outcomes: [Outcome], unregistered: Bool) throws {
-        let left = outcomes.filter { $0.failure != nil || (repair ? $0.findings.needsPerson : !$0.findings.isEmpty) }
-        guard !left.isEmpty || unregistered else { return }
-        let areOnlyLocked =
-            !unregistered
-            && left.allSatisfy { outcome in
-                guard let failure = outcome.failure else { return outcome.findings.isLocked }
-                return failure.isLocked && !outcome.findings.needsPerson
-            }
-        if areOnlyLocked {
-            let isRepairing = left.contains { $0.failure != nil }
-            throw CommandFailure(
-                .lockTimeout, "Locked tables were not \(isRepairing ? "repaired, or only in part" : "checked").")
-        }
-        let advice =
-            if !unregistered, left.allSatisfy({ $0.findings.isUnreadable }) {
-                "Tables of which this role may not read all rows were not checked."
-            } else if repair {
-                "Some faults can't be repaired by this command. Each of them says above what to do."
-            } else if outcomes.contains(where: { $0.findings.isRepairable }) {
-                "Repair them as the tables' owner: brocot check --repair"
-            } else {
-                "These faults can't be repaired by brocot check --repair."
-            }
-        throw CommandFailure(.needsRepair, advice)
     }
 
     private static func notAttached(_ table: String) -> CommandFailure {

@@ -136,9 +136,7 @@ struct DaemonCommand: AsyncParsableCommand {
         let signals = DaemonSignals.prepare()
         let probes = try await DaemonProbes.start(
             http: settings.http.value, stallAfter: settings.stallAfter.value, logger: logger)
-        var configuration = settings.configuration(parameters)
-        configuration.drains = drain
-        if drain { configuration.queue.maxDelay = .zero }
+        var configuration = settings.configuration(parameters, drains: drain)
         configuration.checkReadiness = Self.readinessCheck {
             try await $0.requireSchema()
             try await $0.requireTrusted(.all)

@@ -55,11 +55,17 @@ struct DoctorCommand: AsyncParsableCommand {
             logger: logger)
         let findings = await doctor.examine()
         try json ? Stream.output.printUnchanged(encoded(findings)) : Stream.output.printText(text(of: findings))
+        if let failure = Self.failure(of: findings) { throw failure }
+    }
+
+    /// The failure with the exit status of the first check that fails; nil if none does.
+    static func failure(of findings: [CheckResult]) -> CommandFailure? {
         let failures = findings.compactMap(\.failureKind)
-        guard let first = failures.first else { return }
-        throw CommandFailure(
-            ExitStatus(of: first),
-            "\(failures.count == 1 ? "1 check fails" : "\(failures.count) checks fail"), see above.")
+        return failures.first.map { first in
+            CommandFailure(
+                ExitStatus(of: first),
+                "\(failures.count == 1 ? "1 check fails" : "\(failures.count) checks fail"), see above.")
+        }
     }
 
     private func text(of findings: [CheckResult]) -> String {

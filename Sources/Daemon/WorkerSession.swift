@@ -63,7 +63,7 @@ struct WorkerSession {
     }
 
     /// Tells the result of a turn to all that count, log or act on it.
-    private mutating func report(_ result: WorkerRound.TurnResult, after duration: Duration) async throws {
+    mutating func report(_ result: WorkerRound.TurnResult, after duration: Duration) async throws {
         // Lists that failed in a batch whose other lists were decided.
         if !result.failures.isEmpty { worker.metrics.noteFailedBatch() }
         memory.note(result)
@@ -109,7 +109,7 @@ struct WorkerSession {
     }
 
     /// - Throws: The failure, if a new connection may help.
-    private mutating func goOn(after failure: BatchFailure) async throws -> Worker.End? {
+    mutating func goOn(after failure: BatchFailure) async throws -> Worker.End? {
         // Another worker may be patient with slow lists, or decide requests of other lists meanwhile.
         worker.idleWorkers.wakeOne()
         let next = AfterFailure(

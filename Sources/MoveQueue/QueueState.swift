@@ -8,10 +8,12 @@ struct QueueState {
     /// Whether enqueuers notify, because a daemon has set the sleep flag.
     let enqueuersNotify: Bool
 
-    /// Whether no open transaction may have inserted requests. If no id was handed out yet, the locks of open transactions were not
-    /// read.
+    /// Whether no open transaction may have inserted requests. If no id was handed out yet, or sessions take ids in advance, the locks of open
+    /// transactions were not read.
     var showsNoWriter: Bool { observation.lastID > 0 && observation.writers.isEmpty }
+}
 
+extension QueueState {
     init(_ row: Row) throws(PostgresError) {
         typealias Column = QueueStatements.PollColumn
         isPending = try row.decode(Column.isPending)

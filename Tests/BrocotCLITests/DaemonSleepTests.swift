@@ -1,4 +1,5 @@
 import LibPQ
+import MoveQueue
 import TestPostgres
 import Testing
 
@@ -12,12 +13,24 @@ import Testing
 @Suite("Sleep of a daemon", .database, .timeLimit(.minutes(30))) struct DaemonSleepTests {
     @Test("INSERTs notify a sleeping daemon, and notify nobody after it stops")
     func sleepsAndStops() async throws {
+        let listener = try await TestDatabase.current.connect()
+        try await listener.execute(script: "LISTEN brocot_move_requests")
+        /// Whether an INSERT of this session notifies. The answer to a statement comes with all notifications until then.
+        let notifies = { @Sendable (item: String) async throws -> Bool in
+            _ = try await listener.query("SELECT")
+            _ = try await listener.notifications(waitingAtMost: .zero)
+            try await listener.execute("SELECT brocot.move('l', \(item), last => true)")
+            return try await listener.notifications(waitingAtMost: .zero)
+                .contains { $0.senderProcessIdentifier == listener.backendProcessIdentifier }
+        }
         let exitCode = try await run { daemon in
             try await waitUntil(aDaemonSleeps: true)
+            #expect(try await notifies("a"))
             daemon.send(SIGTERM)
         }
         #expect(exitCode == 0)
         #expect(try await aDaemonSleeps() == false)
+        #expect(try await !notifies("b"))
     }
 
     @Test("A sleeping daemon sets the sleep flag again after another daemon cleared it")
@@ -134,7 +147,7 @@ import Testing
         #expect(exitCode == 0)
     }
 
-    @Test("A daemon that rests sets the sleep flag again after another daemon stopped")
+    @Test("A daemon that rests sets the sleep flag again after another daemon stopped and cleared it")
     func anotherDaemonStops() async throws {
         let connection = try await TestDatabase.current.observer
         try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
@@ -145,8 +158,8 @@ import Testing
             try await eventually("the daemon's sessions are silent for 4 s", within: .seconds(120)) {
                 try await Self.secondsSinceLastQuery(connection) > 4
             }
-            let other = try await run { other in other.send(SIGTERM) }
-            #expect(other == 0)
+            // This is what a daemon does at its end. A whole one would wake the resting daemon at its start too.
+            try await SleepFlag.clearAtEnd(on: connection)
             try await waitUntil(aDaemonSleeps: true)
             resting.send(SIGTERM)
         }

@@ -1,5 +1,4 @@
 import LibPQ
-import Logging
 import Synchronization
 import TestPostgres
 import Testing
@@ -7,15 +6,17 @@ import Testing
 @testable import Daemon
 
 @Suite("Listener for notifications", .database, .timeLimit(.minutes(30))) struct NotificationListenerTests {
-    /// Runs `body` beside a listener and a worker that always waits. With `anotherWorks`, the daemon has another worker, which never waits. `body` gets the number of times that the worker was woken.
+    /// Runs `body` beside a listener and a worker that always waits. With `anotherWorks`, the daemon has another worker, which never waits. With
+    /// `reasonNotReady`, the database can't be worked on. `body` gets the number of times that the worker was woken.
     /// At the end the listener is asked to stop, or its task is cancelled.
     private func withListener(
-        isCancelled: Bool = false, anotherWorks: Bool = false,
+        isCancelled: Bool = false, anotherWorks: Bool = false, reasonNotReady: String? = nil,
+        health: DaemonHealth = DaemonHealth(), recorder: LogRecorder = LogRecorder(),
         _ body: (Connection, _ wakeUps: () -> Int) async throws -> Void
     ) async throws {
         var configuration = DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url))
         configuration.workers = anotherWorks ? 2 : 1
-        let health = DaemonHealth()
+        if let reasonNotReady { configuration.checkReadiness = { _ in reasonNotReady } }
         let interruption = ListenerInterruption()
         let stopSignal = StopSignal()
         stopSignal.onSet { interruption.wakeUp() }
@@ -23,7 +24,7 @@ import Testing
         let listener = NotificationListener(
             configuration: configuration, idleWorkers: idleWorkers, interruption: interruption,
             health: health.loop("the listener", .listener), metrics: DaemonMetrics(),
-            logger: Logger(label: "NotificationListenerTests") { _ in SwiftLogNoOpLogHandler() })
+            logger: recorder.logger())
         let wakeUps = WakeUpCounter()
         let running = Task { await listener.run(until: stopSignal) }
         let worker = Task {
@@ -68,12 +69,23 @@ import Testing
             }, until: { $0 >= count })
     }
 
-    @Test("The listener sets the sleep flag while all workers wait, and clears it at the end")
+    @Test(
+        "The listener sets the sleep flag while all workers wait, and clears it at the end and notifies other daemons")
     func flag() async throws {
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(script: "LISTEN brocot_move_requests")
         try await withListener { connection, _ in
             try await eventually("the flag is set") { try await isFlagSet(connection) }
         }
         #expect(try await !isFlagSet(TestDatabase.current.observer))
+        // The listener's test of the delivery has another payload.
+        var payloads: [String] = []
+        try await eventually("other daemons are notified") {
+            payloads += try await other.notifications(waitingAtMost: .milliseconds(10)).map(\.payload)
+            return payloads
+        } until: {
+            $0.contains("")
+        }
     }
 
     @Test("The listener clears the sleep flag when its task is cancelled")
@@ -131,6 +143,20 @@ import Testing
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
             // The listener wakes a worker when it loses its connection too.
             try await eventually("workers are woken for the request") { wakeUps() >= before + 2 }
+        }
+    }
+
+    @Test(
+        "While the server refuses polls, the reason why the database can't be worked on is shown, if it is known, and not the server's error"
+    )
+    func reasonNotReady() async throws {
+        let (health, recorder) = (DaemonHealth(), LogRecorder())
+        try await withListener(reasonNotReady: "no schema", health: health, recorder: recorder) { connection, _ in
+            try await connection.execute("ALTER TABLE brocot.move_requests RENAME TO requests")
+            try await eventually("a poll was refused", read: { recorder.entries.map(\.message) }) { messages in
+                messages.contains { $0.hasPrefix("the server refuses the query for new requests") }
+            }
+            #expect(health.reasonNotReady == "the listener: no schema")
         }
     }
 }

@@ -33,7 +33,8 @@ import Testing
         sender["port"] = "\(proxy.ports[0])"
         sender["sslmode"] = "disable"
         sender["gssencmode"] = "disable"
-        let listener = try await connect()
+        sender["application_name"] = "sender of news"
+        let (listener, observer) = (try await connect(), try await connect())
         try await listener.execute(script: "LISTEN news")
 
         let request = proxy.nextStop(.beforeRequest) { $0.text.contains("pg_notify") }
@@ -42,8 +43,14 @@ import Testing
         kill(listener.backendProcessIdentifier, SIGSTOP)
         defer { kill(listener.backendProcessIdentifier, SIGCONT) }
         notification.proceed()
+        let sessions: SQL = "SELECT application_name FROM pg_stat_activity WHERE application_name = 'sender of news'"
+        try await eventually(
+            "the sender is gone, so that the wait has begun", read: { try await observer.query(sessions).count }
+        ) {
+            $0 == 0
+        }
         // Longer than a notification may take that comes through a pooler.
-        try await Task.sleep(for: .seconds(3))
+        try await Task.sleep(for: .milliseconds(2_300))
         kill(listener.backendProcessIdentifier, SIGCONT)
         #expect(try await arrives)
     }
@@ -63,8 +70,8 @@ import Testing
         let sender = try await connect()
         try await listener.execute(script: "LISTEN news")
         try await sender.execute("SELECT pg_notify('news', 'n' || n) FROM generate_series(1, 5000) AS n")
-        // The server sends what waits before it takes the statement, at the latest after it.
-        for _ in 1...3 { try await listener.execute("SELECT pg_sleep(0.05)") }
+        // The server sends notifications in their order, and a session's own one before the statement ends.
+        try await listener.execute("SELECT pg_notify('news', 'last')")
         let received = try await listener.notifications(waitingAtMost: .zero)
         #expect(received.count == Connection.mostKeptNotifications)
         #expect(received.first?.payload == "n1")

@@ -35,4 +35,24 @@ struct PoolerLossTests {
         }
         #expect(try await observer.query("SELECT number FROM numbers").count == 1)
     }
+
+    @Test func `A session that ends during its single statement is reported as unknown behind a pooler`() async throws {
+        let observer = try await connect()
+        try await observer.execute(
+            script: """
+                CREATE TABLE numbers (number bigint);
+                CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS
+                    'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END';
+                CREATE TRIGGER end_session AFTER INSERT ON numbers FOR EACH ROW EXECUTE FUNCTION end_session()
+                """)
+        try await PgBouncer.run(.transaction, before: TestDatabase.current.loopbackURL) { pooler in
+            let connection = try await Connection.connect(
+                ConnectionParameters(url: pooler.url), logger: Logger(label: "LibPQTests"))
+            let insert: SQL = "INSERT INTO numbers VALUES (1) RETURNING number"
+            let error = try await postgresError {
+                _ = try await connection.run { connection in try connection.transaction(of: insert) }
+            }
+            #expect(error.code == .commitOutcomeUnknown && error.sqlState == .adminShutdown)
+        }
+    }
 }

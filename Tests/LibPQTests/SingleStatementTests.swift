@@ -118,4 +118,20 @@ struct SingleStatementTests {
         #expect(try await error.code == .commitOutcomeUnknown)
         #expect(try await numbers(observer) == [1])
     }
+
+    @Test func `A single statement whose own answer is lost is reported as unknown, because COMMIT was sent with it`()
+        async throws
+    {
+        let (connection, proxy) = try await connectThroughProxy()
+        let holder = try await connect()
+        try await holder.execute("SELECT pg_advisory_lock(7654321)")
+        async let error = postgresError {
+            try await connection.run { connection in
+                _ = try connection.transaction(of: "SELECT pg_advisory_xact_lock(7654321)")
+            }
+        }
+        try await TestDatabase.current.waitUntilBlocked(connection, by: holder)
+        proxy.close()
+        #expect(try await error.code == .commitOutcomeUnknown)
+    }
 }

@@ -305,4 +305,27 @@ import Testing
             }
         }
     }
+
+    @Test
+    func
+        `A transaction after users' triggers begins without the search_path and the advisory locks that one of them left`()
+        async throws
+    {
+        let connection = try await connect()
+        func leftovers(_ mode: TransactionMode) async throws -> String {
+            try await connection.execute(script: "SET search_path = nowhere; SELECT pg_advisory_lock(1234567)")
+            return try await connection.run { connection in
+                try connection.transaction(mode) { connection in
+                    try connection.query(
+                        """
+                        SELECT current_setting('search_path') || ', locks: ' || count(*) FROM pg_locks
+                        WHERE locktype = 'advisory' AND pid = pg_backend_pid()
+                        """
+                    ).single().decode(0)
+                }
+            }
+        }
+        #expect(try await leftovers(.readCommitted) == "nowhere, pg_temp, locks: 1")
+        #expect(try await leftovers(.readCommittedAfterTriggers) == "\"$user\", public, pg_temp, locks: 0")
+    }
 }

@@ -39,4 +39,17 @@ import Testing
         #expect(report { $0.claim.found = 128 }.needsAnotherWorker)
         #expect(report { $0.undecided.crowdedOut = ["b"] }.needsAnotherWorker)
     }
+
+    @Test("A summary counts all rejections, and keeps the first 100 for the log")
+    func keptRejections() {
+        var summary = DecisionSummary()
+        for id in Int64(1)...101 {
+            let move = Move(list: "l", items: ["\(id)"], action: .remove)
+            let rejection = Rejection(.itemNotFound, "no such item")
+            summary.count(
+                Decision(request: .init(id: id, move: move), result: MoveResult(outcome: .rejected(rejection))))
+        }
+        #expect(summary.rejected == 101 && summary.count == 101)
+        #expect(summary.rejections.map(\.request) == Array(1...100))
+    }
 }

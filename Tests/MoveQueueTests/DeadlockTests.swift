@@ -28,33 +28,23 @@ struct DeadlockTests {
     func row() async throws {
         let fixture = try await fixture()
         let (app, observer) = (try await TestDatabase.current.connect(), try await TestDatabase.current.observer)
-        try await app.execute(script: "SET deadlock_timeout = '10ms'; BEGIN")
-        try await app.execute("UPDATE cards SET title = 'new' WHERE card = 'x'")
+        // If the daemon waited for the row, the server would end the application's transaction.
+        try await app.execute(
+            script: "SET deadlock_timeout = '2s'; BEGIN; UPDATE cards SET title = 'new' WHERE card = 'x'")
         let key: SQL = "brocot.list_lock_key('public.cards', 'b')"
-        let moves = [place("x")]
         let daemon = fixture.connection
-        let process = daemon.backendProcessIdentifier
-        async let waiting: Int = {
-            let lock: SQL = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = \(process)"
-            try await eventually("the daemon has the list", within: .seconds(20)) {
-                try await !observer.query(lock).isEmpty
-            }
-            return try await app.execute("SELECT pg_advisory_xact_lock(\(key))")
-        }()
-        await #expect(throws: OrderingError.self) {
+        try await daemon.execute(script: "BEGIN; SET LOCAL deadlock_timeout = '60s'")
+        try await daemon.execute("SELECT pg_advisory_xact_lock(\(key))")
+        async let waiting = app.execute("SELECT pg_advisory_xact_lock(\(key))")
+        try await TestDatabase.current.waitUntilBlocked(app, by: daemon)
+        let moves = [place("x")]
+        let error = await #expect(throws: OrderingError.self) {
             try await daemon.run { daemon in
-                try daemon.transaction(settings: [("statement_timeout", "10s")]) { daemon in
-                    try daemon.execute("SELECT pg_advisory_xact_lock(\(key))")
-                    defer { _ = try? daemon.query("SELECT pg_sleep(0.5)") }
-                    do throws(OrderingError) {
-                        _ = try MoveApplication(rowLocks: .triedInUsersTables).apply(moves, on: daemon)
-                    } catch {
-                        guard case .rowsLocked = error else { throw QueueError.ordering(error) }
-                        throw error
-                    }
-                }
+                _ = try MoveApplication(rowLocks: .triedInUsersTables).apply(moves, on: daemon)
             }
         }
+        guard case .rowsLocked = error else { throw try #require(error) }
+        try await daemon.execute(script: "ROLLBACK")
         _ = try await waiting
         try await app.execute(script: "COMMIT")
         #expect(try await observer.query("SELECT FROM cards WHERE title = 'new'").count == 1)

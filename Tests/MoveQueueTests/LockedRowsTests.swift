@@ -155,4 +155,30 @@ struct LockedRowsTests {
         let seen = try await fixture.connection.query("SELECT array_agg(setting) FROM seen").single()
         #expect(try seen.decode(0, as: [String].self) == ["250ms", "1min"])
     }
+
+    @Test("A batch waits for a locked row of the built-in table only if its lists are not retried or tried in parts")
+    func builtInRowOfBatch() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.enqueue(["x", "y"].map { place($0, in: "l", of: "items") })
+        try await fixture.drain()
+        let app = try await TestDatabase.current.connect()
+        try await app.execute(script: "BEGIN; SELECT FROM brocot.items WHERE item = 'x' FOR UPDATE")
+        try await fixture.enqueue([place("x", in: "l", of: "items")])
+        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
+        func attempt(_ scope: ClaimScope, on connection: Connection) async throws {
+            try await connection.execute(script: "SET log_lock_waits = on; SET deadlock_timeout = '1ms'")
+            let report = try await connection.run { connection throws(BatchFailure) in
+                try transaction.run(
+                    BatchTask(scope: scope, postponed: [], limits: BatchLimits()), ReadProgress(), on: connection)
+            }
+            #expect(report.decisions.withLockedRows == ["l"] && report.decisions.failures.isEmpty)
+        }
+        let other = try await TestDatabase.current.connect()
+        try await attempt(.lists(["l"]), on: other)
+        try await attempt(.suspects(["l"]), on: other)
+        let next = ClaimScope.next(from: .beginning, lists: 1, readingAhead: 1, withPartners: false)
+        try await attempt(next, on: fixture.connection)
+        try await eventually("the log has the wait of the next lists") { try !waits(of: fixture.connection).isEmpty }
+        #expect(try waits(of: other) == [], "they would be in the log before")
+    }
 }

@@ -6,10 +6,12 @@ import Testing
 @Suite("Steps of log pruning", .database, .timeLimit(.minutes(30))) struct LogPruningStepTests {
     private let configuration = QueueConfiguration()
 
-    @Test("Each pruning step continues after the previous step, and deletes idempotency keys with their requests")
+    @Test("Each pruning step continues after the previous step, and deletes only the idempotency keys of its requests")
     func steps() async throws {
         let connection = try await TestDatabase.current.connect()
         try await LoggedRequests.insert(agesInDays: [9, 9, 9, 1, 9, 1, 1], on: connection)
+        // A later request has the key of request 2.
+        try await connection.execute("UPDATE brocot.idempotency_keys SET request_id = 8 WHERE key = 'key 2'")
         var (last, steps): (Int64, [LogPruningStep]) = (.min, [])
         for _ in 0..<4 {
             let step = try #require(
@@ -22,6 +24,8 @@ import Testing
         #expect(steps.map(\.isFull) == [true, true, true, false])
         #expect(steps.map(\.deleted) == [2, 1, 1, 0])
         #expect(try await LoggedRequests.ids(on: connection) == [4, 6, 7])
+        let keys = try await connection.query("SELECT key FROM brocot.idempotency_keys ORDER BY key")
+        #expect(try keys.map { try $0.decode(0, as: String.self) } == ["key 2", "key 4", "key 6", "key 7"])
     }
 
     @Test("A pruning step does nothing while another session prunes") func oneAtATime() async throws {

@@ -57,8 +57,15 @@ struct RowWaitTests {
             try await caller.connection.execute(
                 script: "SELECT brocot.move_now(1, 5, \(placement), ordered_table => 'public.tasks')")
         }
-        try await waitUntilLocked("brocot.move_now")
-        try await Task.sleep(for: .milliseconds(600))
+        let observer = try await TestDatabase.current.observer
+        let process = caller.connection.backendProcessIdentifier
+        try await eventually("the call has waited for twice as long as a call for several items may") {
+            try await observer.query(
+                "SELECT (clock_timestamp() - waitstart)::text FROM pg_locks WHERE pid = \(process) AND NOT granted"
+            ).map { try $0.decode(0, as: String?.self) }
+        } until: {
+            ($0.first ?? nil).map { $0 > "00:00:00.5" } ?? false
+        }
         try await application.execute(script: "COMMIT")
         try await call.value
         let first = try await caller.connection.query("SELECT id::text FROM tasks ORDER BY rank LIMIT 1").single()

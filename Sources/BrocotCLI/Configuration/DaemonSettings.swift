@@ -83,14 +83,15 @@ struct DaemonSettings {
             .map { $0 == 0 ? nil : .seconds($0 * day) }
     }
 
-    /// The daemon's configuration, without the options of a single run.
-    func configuration(_ parameters: ConnectionParameters) -> DaemonConfiguration {
+    /// The daemon's configuration. With `drains`, the workers wait for no further requests: the daemon shall end soon.
+    func configuration(_ parameters: ConnectionParameters, drains: Bool) -> DaemonConfiguration {
         var configuration = DaemonConfiguration(connection: parameters)
         configuration.version = BrocotCommand.version
         configuration.workers = workers.value
         configuration.queue.idleTimeout = idleTimeout.value
         if let interval = pollInterval.value { configuration.longestPollInterval = interval == .zero ? nil : interval }
-        configuration.queue.maxDelay = maxDelay.value
+        configuration.drains = drains
+        configuration.queue.maxDelay = drains ? .zero : maxDelay.value
         configuration.queue.poisonPolicy = onPoison.value?.standard ?? .skip
         configuration.queue.poisonPolicies = onPoison.value?.tables ?? [:]
         configuration.logRetention = logRetention.value

@@ -3,39 +3,11 @@ import Ordering
 
 /// What one statement read of the requests of locked lists.
 struct RequestReading {
-    private(set) var requests: [PendingRequest] = []
+    let requests: [PendingRequest]
     /// For each list that was not read to its end because of the limits of the batch: the first id that was not read.
-    private(set) var firstUnread: [ListIdentifier: Int64] = [:]
+    let firstUnread: [ListIdentifier: Int64]
     /// When the requests were read.
     let time: Timestamp
-
-    /// Reads the rows of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``. Returns nil if there is none.
-    init?(_ rows: Rows) throws(QueueError) {
-        guard let first = rows.first else { return nil }
-        time = try QueueError.wrappingErrors { () throws(PostgresError) in
-            try first.decode(QueueStatements.PendingColumn.time)
-        }
-        // A change of list is read twice if both of its lists are locked.
-        var known: [Int64: PendingRequest] = [:]
-        known.reserveCapacity(rows.count)
-        for row in rows {
-            if let unread = try QueueError.wrappingErrors({ () throws(PostgresError) in try Self.unread(row) }) {
-                firstUnread[unread.list] = min(unread.id, firstUnread[unread.list] ?? .max)
-            } else {
-                let request = try PendingRequest(row)
-                known[request.id] = request
-            }
-        }
-        requests = Array(known.values)
-    }
-
-    /// The list and the first id that was not read, if the row has these instead of a request.
-    private static func unread(_ row: Row) throws(PostgresError) -> (list: ListIdentifier, id: Int64)? {
-        typealias Column = QueueStatements.PendingColumn
-        guard try row.decode(Column.placement, as: String?.self) == nil else { return nil }
-        let list = ListIdentifier(orderedTable: try row.decode(Column.orderedTable), key: try row.decode(Column.list))
-        return (list, try row.decode(Column.id))
-    }
 
     /// The crowded-out lists among the locked ones, in the order in which they are served: lists that were not read to their end, and of
     /// which the batch took no request.
@@ -47,5 +19,36 @@ struct RequestReading {
         }
         let served = Set(batch.requests.flatMap(\.move.lists))
         return unread.filter { !served.contains($0) }.shuffled()
+    }
+}
+
+extension RequestReading {
+    /// Reads the rows of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``. Returns nil if there is none.
+    init?(_ rows: Rows) throws(QueueError) {
+        guard let first = rows.first else { return nil }
+        let time = try QueueError.wrappingErrors { () throws(PostgresError) in
+            try first.decode(QueueStatements.PendingColumn.time, as: Timestamp.self)
+        }
+        var firstUnread: [ListIdentifier: Int64] = [:]
+        // A change of list is read twice if both of its lists are locked.
+        var known: [Int64: PendingRequest] = [:]
+        known.reserveCapacity(rows.count)
+        for row in rows {
+            if let unread = try QueueError.wrappingErrors({ () throws(PostgresError) in try Self.unread(row) }) {
+                firstUnread[unread.list] = min(unread.id, firstUnread[unread.list] ?? .max)
+            } else {
+                let request = try PendingRequest(row)
+                known[request.id] = request
+            }
+        }
+        self.init(requests: Array(known.values), firstUnread: firstUnread, time: time)
+    }
+
+    /// The list and the first id that was not read, if the row has these instead of a request.
+    private static func unread(_ row: Row) throws(PostgresError) -> (list: ListIdentifier, id: Int64)? {
+        typealias Column = QueueStatements.PendingColumn
+        guard try row.decode(Column.placement, as: String?.self) == nil else { return nil }
+        let list = ListIdentifier(orderedTable: try row.decode(Column.orderedTable), key: try row.decode(Column.list))
+        return (list, try row.decode(Column.id))
     }
 }

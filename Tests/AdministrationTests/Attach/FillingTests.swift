@@ -208,4 +208,21 @@ import Testing
         #expect(try await fixture.texts(isUnasked) == ["0"], "seed \(seed)")
         #expect(try await fixture.texts("SELECT count(rank) > 200 FROM tasks") == ["t"], "seed \(seed)")
     }
+
+    @Test("A batch that conflicts with other sessions is tried again with half of its rows, until it is small enough")
+    func smallerBatches() async throws {
+        let (fixture, filling) = try await prepared()
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION conflict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    IF (SELECT count(*) FROM written) > 40 THEN RAISE EXCEPTION 'too many' USING ERRCODE = '40001'; END IF;
+                    RETURN NULL;
+                END $$;
+                CREATE TRIGGER conflict AFTER UPDATE ON tasks REFERENCING NEW TABLE AS written
+                    FOR EACH STATEMENT EXECUTE FUNCTION conflict();
+                DELETE FROM tasks WHERE id > 100
+                """)
+        try await filling.run(.all, orderedBy: "id DESC") { _, _ in }
+        #expect(try await fixture.texts(isAsOrdered) == ["t"])
+    }
 }

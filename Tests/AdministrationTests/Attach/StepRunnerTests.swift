@@ -1,0 +1,23 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+@Suite("Steps of a plan", .commonDatabase, .timeLimit(.minutes(30))) struct StepRunnerTests {
+    @Test(
+        "A step waits for its lock as long as configured if writers wait behind it, and without a limit if they don't",
+        arguments: [
+            (AttachStep.Lock.accessExclusive, "70ms"), (.share, "70ms"), (.rows, "70ms"),
+            (.shareUpdateExclusive, "0"),
+        ])
+    func lockTimeout(lock: AttachStep.Lock, limit: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        let runner = StepRunner(
+            connection: connection, logger: AttachFixture.logger, lockTimeout: .milliseconds(70), attempts: 1)
+        let statement = "SELECT set_config('test.limit', current_setting('lock_timeout'), false)"
+        try await runner.run(AttachStep("note the limit", [statement], lock: lock, by: .tableOwner))
+        let seen = try await connection.query("SELECT current_setting('test.limit')").single()
+        #expect(try seen.decode(0, as: String.self) == limit)
+    }
+}
