@@ -60,6 +60,8 @@ package struct WorkerRound: Sendable {
     private var waking = Waking.awake
     /// See ``Turn/roundsInVain``.
     private var roundsInVain = 0
+    /// See ``Turn/roundsWithoutDecision``.
+    private var roundsWithoutDecision = 0
     /// The wait for more requests before the next round; nil if there is none.
     private var gathering: Gathering?
     /// See ``Turn``.
@@ -137,6 +139,7 @@ package struct WorkerRound: Sendable {
         if report.hasDecisions {
             servesAllLists = false
             roundsInVain /= 2
+            roundsWithoutDecision = 0
         }
         postponedTurns.noteFailures(of: report, retried, at: now)
         switch batch {
@@ -229,6 +232,7 @@ package struct WorkerRound: Sendable {
         case .nothingToDo: crowdedOut.endRound(isWhole: true, at: now)
         case .nextRound(let decided, let isWhole, let areRequestsWaiting):
             hasEndedRound = true
+            if isWhole { roundsWithoutDecision += 1 }
             if isWhole, !report.hasDecisions,
                 areRequestsWaiting && postponed.areOnlyBrieflyUnavailable || postponed.areTooManyFailing
             {
@@ -268,6 +272,6 @@ package struct WorkerRound: Sendable {
         return .end(
             Turn(
                 result: result, hasEndedRound: hasEndedRound, hasMetAnotherWorker: hasMetAnotherWorker,
-                roundsInVain: roundsInVain))
+                roundsInVain: roundsInVain, roundsWithoutDecision: roundsWithoutDecision))
     }
 }

@@ -138,4 +138,36 @@ import Testing
         besideOthers.claim.lockedByOthers = lists("locked")
         #expect((1...6).map { _ in rounds(after: besideOthers) } == [3, 4, 5, 5, 5, 5], "a list is postponed for long")
     }
+
+    @Test("Rounds without a decision are counted, whoever has the lists, until a request is decided")
+    func roundsWithoutDecision() {
+        var round = WorkerRound(QueueConfiguration())
+        func rounds(after report: BatchReport) -> Int? {
+            _ = round.beginTurn(isPollDue: false, at: now)
+            return round.note(report, at: now).turn?.roundsWithoutDecision
+        }
+        var vain = unavailable(lists("locked"))
+        (vain.claim.locked, vain.undecided.count) = (lists("a"), 1)
+        #expect((1...3).map { _ in rounds(after: vain) } == [1, 2, 3])
+        #expect(rounds(after: decided(lists("b"))) == 1, "the end of the round of this decision")
+        #expect(rounds(after: vain) == 2)
+    }
+
+    @Test("If more lists fail than can be postponed, rounds that decide nothing are in vain")
+    func moreFailingListsThanCanBePostponed() {
+        var postponed = PostponedLists()
+        for number in 0..<PostponedLists.capacity {
+            postponed.noteFailure(of: [ListIdentifier("list \(number)")], at: now)
+        }
+        func roundsInVain(_ postponed: PostponedLists) -> Int? {
+            var round = WorkerRound(QueueConfiguration(), postponed: postponed)
+            var report = BatchReport()
+            (report.claim.found, report.claim.locked, report.undecided.count) = (1, lists("another"), 1)
+            _ = round.beginTurn(isPollDue: false, at: now)
+            return round.note(report, at: now).turn?.roundsInVain
+        }
+        #expect(roundsInVain(postponed) == 1)
+        postponed.forget(lists("list 1"))
+        #expect(roundsInVain(postponed) == 0)
+    }
 }
