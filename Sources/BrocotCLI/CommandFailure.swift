@@ -3,8 +3,9 @@ struct CommandFailure: Error, CustomStringConvertible {
     let status: ExitStatus
     let description: String
 
+    /// A message about wrong usage may repeat an argument or a setting, so secrets in it are masked.
     init(_ status: ExitStatus, _ description: String) {
         self.status = status
-        self.description = description
+        self.description = status == .usage ? Secrets.masked(description) : description
     }
 }

@@ -117,7 +117,7 @@ struct DaemonCommand: AsyncParsableCommand {
             let lines = settings.table(try settings.connection.parameters()).lines
             return Stream.output.printUnchanged(lines.joined(separator: "\n"))
         }
-        let logger = settings.log.makeLogger()
+        let logger = settings.log.makeLogger(output: LogOutput())
         do {
             try await run(settings, logger)
         } catch {

@@ -44,7 +44,7 @@ struct DevCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let logger = try settings.makeLogger()
+        let logger = try LogSettings(settings.reader()).makeLogger(output: LogOutput())
         let preferred = URL(filePath: directory).absoluteURL.standardized.path
         let folder = try await LocalCluster.lastingDirectory(preferred: preferred)
         Stream.error.printText("Starting PostgreSQL in \(folder) …")

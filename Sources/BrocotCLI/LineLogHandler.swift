@@ -10,10 +10,13 @@ struct LineLogHandler: LogHandler {
     /// Whether levels are coloured: on a terminal, unless `NO_COLOR` is set: <https://no-color.org>.
     private let isColoured =
         Stream.error.isTerminal && (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
+    /// Drops lines that nobody reads; nil if each line waits for its reader.
+    private let output: LogOutput?
 
-    init(format: LogFormat, logLevel: Logger.Level) {
+    init(format: LogFormat, logLevel: Logger.Level, output: LogOutput? = nil) {
         self.format = format
         self.logLevel = logLevel
+        self.output = output
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -26,22 +29,31 @@ struct LineLogHandler: LogHandler {
         details.merge(metadataProvider?.get() ?? [:]) { $1 }
         details.merge(event.metadata ?? [:]) { $1 }
         if let error = event.error { details["error"] = "\(error)" }
-        let now = Date.now.ISO8601Format(.init(includingFractionalSeconds: true))
-        switch format {
-        case .text: Stream.error.printUnchanged(text(event, at: now, details))
-        case .json: Stream.error.printUnchanged(json(event, at: now, details))
+        let line = line(event.level, event.message, details)
+        guard let output else { return Stream.error.printUnchanged(line) }
+        output.printLine(line) { lostLines in
+            let lines = lostLines == 1 ? "1 line of the log was lost" : "\(lostLines) lines of the log were lost"
+            return self.line(.warning, "\(lines), because nobody read standard error", [:])
         }
     }
 
-    private func text(_ event: LogEvent, at time: String, _ details: Logger.Metadata) -> String {
-        let level = event.level.rawValue.padded(to: 8)
-        let pairs = details.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.quotedIfNeeded("\($0.value)"))" }
-        return "\(time) \(coloured(level, event.level)) \(event.message.description.printable)\(pairs.joined())"
+    private func line(_ level: Logger.Level, _ message: Logger.Message, _ details: Logger.Metadata) -> String {
+        let now = Date.now.ISO8601Format(.init(includingFractionalSeconds: true))
+        return switch format {
+        case .text: text(level, "\(message)", at: now, details)
+        case .json: json(level, "\(message)", at: now, details)
+        }
     }
 
-    private func json(_ event: LogEvent, at time: String, _ details: Logger.Metadata) -> String {
+    private func text(_ level: Logger.Level, _ message: String, at time: String, _ details: Logger.Metadata) -> String {
+        let name = level.rawValue.padded(to: 8)
+        let pairs = details.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.quotedIfNeeded("\($0.value)"))" }
+        return "\(time) \(coloured(name, level)) \(message.printable)\(pairs.joined())"
+    }
+
+    private func json(_ level: Logger.Level, _ message: String, at time: String, _ details: Logger.Metadata) -> String {
         let line = Line(
-            time: time, level: event.level.rawValue, message: event.message.description,
+            time: time, level: level.rawValue, message: message,
             metadata: details.isEmpty ? nil : details.mapValues(JSONMetadata.init))
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

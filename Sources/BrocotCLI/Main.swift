@@ -43,7 +43,7 @@ enum Main {
         guard let name, !name.hasPrefix("-"), name != "help", !commands.contains(name) else { return }
         throw CommandFailure(
             .usage,
-            "There is no command \(Secrets.masked(name)). The commands are \(commands.joined(separator: ", ")). "
+            "There is no command \(name). The commands are \(commands.joined(separator: ", ")). "
                 + "See brocot --help.")
     }
 

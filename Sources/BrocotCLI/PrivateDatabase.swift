@@ -3,6 +3,12 @@ import LocalPostgres
 import Logging
 import Migrations
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// A database with Brocot's schema on a private server that belongs to this process.
 struct PrivateDatabase {
     static let name = "brocot"
@@ -13,6 +19,8 @@ struct PrivateDatabase {
 
     /// Starts the server, creates the database where it is missing, and migrates it.
     static func start(_ configuration: LocalCluster.Configuration, logger: Logger) async throws -> PrivateDatabase {
+        // libpq would connect to another server, although the URL names the private one.
+        for name in ["PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE"] { unsetenv(name) }
         let cluster = try await LocalCluster(configuration, installation: .locate())
         do {
             try await cluster.start()

@@ -40,7 +40,6 @@ struct SettingsOptions: ParsableArguments {
             options: options.merging(logging) { $1 }.compactMapValues(\.self), environment: environment, file: file)
     }
 
-    func makeLogger() throws -> Logger { try LogSettings(reader()).makeLogger() }
 }
 
 extension ConfigValue {

@@ -14,16 +14,20 @@ struct ShutdownLimit: Service {
     let duration: Duration
     let logger: Logger
 
+    private static let timeToLog = DispatchTimeInterval.milliseconds(500)
+
     func run() async throws {
         var status = ExitStatus.done
         // Otherwise another service has failed.
         do { try await gracefulShutdown() } catch { status = .failed }
-        // This runs on a separate thread, because no other thread may be free.
-        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(Int(duration / .milliseconds(1)))) {
-            [status] in
+        let end = DispatchTime.now() + .milliseconds(Int(duration / .milliseconds(1)))
+        // Each serial queue has a thread of its own. A global queue may have to wait until another thread is free.
+        DispatchQueue(label: "shutdown limit").asyncAfter(deadline: end) { [status] in
             logger.warning(
                 "the shutdown took too long; the server rolls back open transactions, or finishes their COMMIT")
             _exit(status.rawValue)
         }
+        // If the log can't be written.
+        DispatchQueue(label: "end").asyncAfter(deadline: end + Self.timeToLog) { [status] in _exit(status.rawValue) }
     }
 }

@@ -1,4 +1,5 @@
-import FoundationEssentials
+import Configuration
+import Foundation
 import TestPostgres
 import Testing
 
@@ -189,6 +190,19 @@ import Testing
         let result = try await dump(["--config", path], [:])
         #expect(result.exitCode == 2)
         #expect(result.errors.contains("\(path) can't be read: \(reason)"), "\(result.errors)")
+    }
+
+    @Test("Settings may come from a pipe, such as that of <(…) in a shell")
+    func fromPipe() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        defer { close(ends[0]) }
+        let writing = FileHandle(fileDescriptor: ends[1])
+        try writing.write(contentsOf: Data(#"{"workers": 3}"#.utf8))
+        try writing.close()
+        let file = try ConfigurationFile(
+            path: "/dev/fd/\(ends[0])", knownKeys: DaemonSettings.keys, textKeys: DaemonSettings.textKeys)
+        #expect(file.values == ["workers": ConfigValue(.string("3"), isSecret: false)])
     }
 
     @Test("The poll interval may have decimals, as an option, in the environment and in a file")

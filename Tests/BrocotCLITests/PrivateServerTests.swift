@@ -110,11 +110,17 @@ import Testing
         }
     }
 
-    @Test("brocot demo shows the list after each move with the rows that were written")
+    @Test(
+        "brocot demo shows the list after each move with the rows that were written, whatever server the environment names"
+    )
     func demo() async throws {
         let result = try await BrocotProcess.run(
-            "demo", databaseURL: "", environment: ["NO_COLOR": "1", "TMPDIR": Self.parent])
-        #expect(result.exitCode == 0)
+            "demo", databaseURL: "",
+            environment: [
+                "NO_COLOR": "1", "TMPDIR": Self.parent, "PGHOSTADDR": "127.0.0.2", "PGSERVICE": "another",
+                "PGSERVICEFILE": "/nowhere",
+            ])
+        #expect(result.exitCode == 0, "\(result.errors)")
         let steps = result.output.split(separator: "SELECT brocot.move")
         let first = try #require(steps[1].split(separator: "\n").first { $0.contains(" 0  ") })
         #expect(first.contains("Reminders arrive an hour late  -1/1"))

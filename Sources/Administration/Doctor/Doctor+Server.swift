@@ -73,15 +73,20 @@ extension Doctor {
 
     /// The most locks that a worker has at the same time: those of ``AdvisoryLock/mostLists``, and of some tables and their indexes.
     private static let locksOfWorker = 300
-    /// Enough locks for four workers, and as many for all other sessions.
-    private static let fewestLocks = 2 * 4 * locksOfWorker
+    /// Those of a partition and its indexes.
+    private static let locksOfPartition = 3
+    /// For that many workers there should be enough locks, and as many for all other sessions.
+    private static let workers = 4
 
     func lockTable(_ connection: Connection) async -> CheckResult {
         await attempt("lock table", connection) { connection throws(PostgresError) in
-            let room = try connection.query(DoctorStatements.lockTableSize).single().decode(0, as: Int.self)
-            guard room < Self.fewestLocks else { return .ok("lock table", "has room for \(room) locks") }
+            let counts = try connection.query(DoctorStatements.lockTable).single()
+            let (room, partitions): (Int, Int) = (try counts.decode(0), try counts.decode(1))
+            let needed = Self.locksOfWorker + Self.locksOfPartition * partitions
+            guard room < 2 * Self.workers * needed else { return .ok("lock table", "has room for \(room) locks") }
+            let reason = partitions > 0 ? " because attached tables have \(partitions) partitions" : ""
             return .warning(
-                "lock table", "has room for \(room) locks, and each worker of a daemon may take \(Self.locksOfWorker)",
+                "lock table", "has room for \(room) locks, and each worker of a daemon may take \(needed)\(reason)",
                 advice:
                     "Raise max_locks_per_transaction (64 unless set) and restart the server, or give a daemon fewer --workers."
             )

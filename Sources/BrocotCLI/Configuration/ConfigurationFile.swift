@@ -1,6 +1,12 @@
 import Configuration
 import FoundationEssentials
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// A configuration file: one JSON object, without objects or arrays in it.
 ///
 /// It is not read with swift-configuration's own provider for JSON files, because that provider doesn't show its keys, so that
@@ -42,13 +48,20 @@ struct ConfigurationFile {
         self.values = values
     }
 
+    /// Reads a file or a pipe, such as that of `<(…)` in a shell. Foundation refuses to read a pipe.
     private static func read(_ path: String) throws(CommandFailure) -> Data {
-        do {
-            return try Data(contentsOf: URL(filePath: path))
-        } catch {
-            let reason = systemReason(of: error).map { ": \($0)" } ?? ""
-            throw CommandFailure(.usage, "The configuration file \(path) can't be read\(reason). See --config.")
-        }
+        guard let file = fopen(path, "r") else { throw unreadable(path, errno) }
+        defer { fclose(file) }
+        var data = Data()
+        var part = [UInt8](repeating: 0, count: 4_096)
+        while case let count = fread(&part, 1, part.count, file), count > 0 { data.append(contentsOf: part[..<count]) }
+        guard ferror(file) == 0 else { throw unreadable(path, errno) }
+        return data
+    }
+
+    private static func unreadable(_ path: String, _ error: Int32) -> CommandFailure {
+        let reason = String(cString: strerror(error))
+        return CommandFailure(.usage, "The configuration file \(path) can't be read: \(reason). See --config.")
     }
 
     private static func scalars(

@@ -1,11 +1,5 @@
 import FoundationEssentials
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 /// The text of a configuration file, for the places that messages name. FoundationEssentials' JSON decoder tells no line, and
 /// keeps one of two equal keys.
 struct ConfigurationText {
@@ -64,9 +58,4 @@ struct ConfigurationText {
         let line = before.count { $0.isNewline } + 1
         return Position(line: line, column: before.reversed().prefix { !$0.isNewline }.count + 1)
     }
-}
-
-/// Why the system refused to read a file or a folder, in its words; nil if the error does not say it.
-func systemReason(of error: any Error) -> String? {
-    ((error as? CocoaError)?.underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
 }

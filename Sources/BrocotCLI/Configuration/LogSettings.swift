@@ -13,9 +13,10 @@ struct LogSettings {
             as: { Logger.Level(rawValue: $0) })
     }
 
-    func makeLogger() -> Logger {
+    /// The logger of a command. A daemon gives its `output`, in order not to wait for a reader. Other commands wait for their reader.
+    func makeLogger(output: LogOutput? = nil) -> Logger {
         Logger(label: "brocot") { [format, level] _ in
-            LineLogHandler(format: format.value ?? .text, logLevel: level.value ?? .info)
+            LineLogHandler(format: format.value ?? .text, logLevel: level.value ?? .info, output: output)
         }
     }
 }

@@ -38,10 +38,20 @@ import Testing
                 "max_locks_per_transaction": "10", "max_connections": "40", "max_prepared_transactions": "0",
             ])))
     func lockTable() async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (id, project_id)) PARTITION BY LIST (project_id);
+            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
+            CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
+            """)
+        let before = try #require(try await examination().first { $0.check == "lock table" })
+        #expect(before.message == "has room for 400 locks, and each worker of a daemon may take 300")
+        try await fixture.attach()
         let results = try await examination()
         #expect(results.allSatisfy { $0.failureKind == nil })
         let result = try #require(results.first { $0.check == "lock table" })
-        #expect(result.level == .warn && result.message.contains("room for 400 locks"))
+        #expect(
+            result.level == .warn && result.message.contains("may take 306 because attached tables have 2 partitions"))
     }
 
     @Test(
