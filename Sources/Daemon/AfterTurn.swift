@@ -24,19 +24,18 @@ enum AfterTurn: Equatable {
     /// and 4 MB of requests, so it can't see this if requests of more lists wait for each other.
     static let mostRoundsInVain = 8
 
-    /// After so many ends of rounds without a decision, only the first worker tries as often as before. Otherwise the workers would lock the
-    /// same lists again and again, and each would find them locked by others.
+    /// After so many ends of rounds without a decision, a worker waits. Otherwise the workers of all daemons would lock the same lists again
+    /// and again, and each would find them locked by others.
     private static let fewestRoundsWithoutDecision = 2
 
     /// - Parameters:
     ///   - turn: The turn.
-    ///   - isFirst: Whether it is the daemon's first worker.
     ///   - drains: Whether the daemon ends when nothing is left that it can decide.
     ///   - readsWholeQueue: Whether the worker reads the queue from its beginning, and so misses no request.
     ///   - needsPerson: Whether none of the postponed lists can be worked on before a person does something.
     ///   - mayRest: Whether another worker may be enough: see ``IdleWorkers/mayRest(_:)``.
     init(
-        _ turn: WorkerRound.Turn, isFirst: Bool, drains: Bool, readsWholeQueue: Bool, needsPerson: Bool, mayRest: Bool
+        _ turn: WorkerRound.Turn, drains: Bool, readsWholeQueue: Bool, needsPerson: Bool, mayRest: Bool
     ) {
         self =
             switch turn.result {
@@ -50,7 +49,7 @@ enum AfterTurn: Equatable {
                 readsWholeQueue ? .end(.onlyWaitingWork, endsOthers: false) : .readWholeQueue
             case .undecided where turn.roundsInVain > 0:
                 .waitAtMost(Self.pause(after: turn.roundsInVain))
-            case .undecided where !isFirst && turn.roundsWithoutDecision >= Self.fewestRoundsWithoutDecision:
+            case .undecided where turn.roundsWithoutDecision >= Self.fewestRoundsWithoutDecision:
                 .waitAtMost(Self.pause(after: turn.roundsWithoutDecision))
             case .undecided:
                 .pause(Self.shortestPause)

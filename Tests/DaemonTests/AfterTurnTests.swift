@@ -11,13 +11,12 @@ import Testing
     private func next(
         after result: WorkerRound.TurnResult, endsRound: Bool = false, drains: Bool = false,
         readsWholeQueue: Bool = false,
-        needsPerson: Bool = false, mayRest: Bool = false, roundsInVain: Int = 0, isFirst: Bool = true,
-        roundsWithoutDecision: Int = 0
+        needsPerson: Bool = false, mayRest: Bool = false, roundsInVain: Int = 0, roundsWithoutDecision: Int = 0
     ) -> AfterTurn {
         AfterTurn(
             WorkerRound.Turn(
                 result: result, hasEndedRound: endsRound, hasMetAnotherWorker: false, roundsInVain: roundsInVain,
-                roundsWithoutDecision: roundsWithoutDecision), isFirst: isFirst,
+                roundsWithoutDecision: roundsWithoutDecision),
             drains: drains,
             readsWholeQueue: readsWholeQueue, needsPerson: needsPerson, mayRest: mayRest)
     }
@@ -47,17 +46,13 @@ import Testing
         #expect(next(1_000) == .waitAtMost(.milliseconds(1_500)))
     }
 
-    @Test("After rounds without a decision, all workers but the first wait longer and longer, up to 1.5 seconds")
-    func firstWorkerTries() {
-        func next(_ rounds: Int, isFirst: Bool) -> AfterTurn {
-            self.next(after: .undecided(report()), isFirst: isFirst, roundsWithoutDecision: rounds)
-        }
-        for rounds in [1, 2, 20] { #expect(next(rounds, isFirst: true) == .pause(AfterTurn.shortestPause)) }
-        #expect(next(1, isFirst: false) == .pause(AfterTurn.shortestPause))
-        #expect(next(2, isFirst: false) == .waitAtMost(.milliseconds(4)))
-        #expect(next(20, isFirst: false) == .waitAtMost(.milliseconds(1_500)))
-        let decided = self.next(after: .decided(report(decided: 1)), isFirst: false, roundsWithoutDecision: 20)
-        #expect(decided == .goOn)
+    @Test("After rounds without a decision, a worker waits longer and longer, up to 1.5 seconds")
+    func waitsAfterRoundsWithoutDecision() {
+        func next(_ rounds: Int) -> AfterTurn { self.next(after: .undecided(report()), roundsWithoutDecision: rounds) }
+        #expect(next(1) == .pause(AfterTurn.shortestPause))
+        #expect(next(2) == .waitAtMost(.milliseconds(4)))
+        #expect(next(20) == .waitAtMost(.milliseconds(1_500)))
+        #expect(self.next(after: .decided(report(decided: 1)), roundsWithoutDecision: 20) == .goOn)
     }
 
     @Test("A worker that drains ends after many rounds in vain through the whole queue")

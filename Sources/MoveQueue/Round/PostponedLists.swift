@@ -71,6 +71,9 @@ package struct PostponedLists: Sendable {
     /// Whether more lists are unavailable than are tried together.
     var areManyUnavailable: Bool { entries.values.lazy.filter(\.isUnavailable).count > Self.largestGroup }
 
+    /// Whether a list is postponed because of failures.
+    var areAnyFailing: Bool { entries.values.contains { !$0.isUnavailable } }
+
     /// The lists that are postponed because of failures.
     var failing: [ListIdentifier] { entries.filter { !$0.value.isUnavailable }.map(\.key) }
 

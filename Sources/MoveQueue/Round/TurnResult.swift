@@ -12,7 +12,7 @@ extension WorkerRound {
         /// too, although no list was postponed for long: most likely all requests wait, for each other or for the waiting lists. Or more lists fail than
         /// can be postponed. Decisions halve the number.
         package let roundsInVain: Int
-        /// The number of ends of whole rounds since the latest decision, whatever kept requests from being decided.
+        /// The number of ends of rounds since the latest decision, except those while lists fail.
         package let roundsWithoutDecision: Int
     }
 

@@ -232,7 +232,7 @@ package struct WorkerRound: Sendable {
         case .nothingToDo: crowdedOut.endRound(isWhole: true, at: now)
         case .nextRound(let decided, let isWhole, let areRequestsWaiting):
             hasEndedRound = true
-            if isWhole { roundsWithoutDecision += 1 }
+            if !postponed.areAnyFailing { roundsWithoutDecision += 1 }
             if isWhole, !report.hasDecisions,
                 areRequestsWaiting && postponed.areOnlyBrieflyUnavailable || postponed.areTooManyFailing
             {

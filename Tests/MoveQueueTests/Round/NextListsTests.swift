@@ -139,7 +139,7 @@ import Testing
         #expect((1...6).map { _ in rounds(after: besideOthers) } == [3, 4, 5, 5, 5, 5], "a list is postponed for long")
     }
 
-    @Test("Rounds without a decision are counted, whoever has the lists, until a request is decided")
+    @Test("Rounds without a decision are counted, whoever has the lists, until a request is decided or a list fails")
     func roundsWithoutDecision() {
         var round = WorkerRound(QueueConfiguration())
         func rounds(after report: BatchReport) -> Int? {
@@ -150,6 +150,8 @@ import Testing
         (vain.claim.locked, vain.undecided.count) = (lists("a"), 1)
         #expect((1...3).map { _ in rounds(after: vain) } == [1, 2, 3])
         #expect(rounds(after: decided(lists("b"))) == 1, "the end of the round of this decision")
+        #expect(rounds(after: vain) == 2)
+        round.noteFailure(of: lists("x"), at: now)
         #expect(rounds(after: vain) == 2)
     }
 
