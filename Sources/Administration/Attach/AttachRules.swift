@@ -92,11 +92,14 @@ struct AttachRules {
     private func checkSpelling() throws(AttachError) {
         for name in definition.keyColumns + names.rankColumns {
             let alike = table.columns.filter { $0.name == name }
-            guard let column = alike.first, alike.count > 1 || !column.name.utf8.elementsEqual(name.utf8) else { continue }
+            guard let column = alike.first, alike.count > 1 || !column.name.utf8.elementsEqual(name.utf8) else {
+                continue
+            }
             throw refuse(
                 alike.count > 1
                     ? "several columns have names that look like \"\(name)\", but consist of other characters. Rename all but one"
-                    : "the name of column \"\(name)\" looks the same in the database, but consists of other characters. Rename the column")
+                    : "the name of column \"\(name)\" looks the same in the database, but consists of other characters. Rename the column"
+            )
         }
     }
 

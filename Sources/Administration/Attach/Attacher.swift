@@ -163,7 +163,8 @@ package struct Attacher: Sendable {
     package func find(
         _ names: OrderNames, listColumns: [String], waitingAtMost limit: Duration? = nil
     ) async throws(AttachError) -> TableDescription? {
-        try await read(limit.map { [("lock_timeout", "\($0.milliseconds)")] } ?? []) { connection throws(PostgresError) in
+        try await read(limit.map { [("lock_timeout", "\($0.milliseconds)")] } ?? []) {
+            connection throws(PostgresError) in
             try TableReader.describe(names, listColumns: listColumns, on: connection)
         }
     }

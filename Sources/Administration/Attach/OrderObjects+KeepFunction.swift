@@ -37,7 +37,8 @@ extension OrderObjects {
     var keep: TriggerFunction {
         TriggerFunction(
             name: names.keepFunction, body: keepBody,
-            comment: "Keeps the ranks of \(names.orderedTable) from updates by others, for a trigger that brocot attach makes.",
+            comment:
+                "Keeps the ranks of \(names.orderedTable) from updates by others, for a trigger that brocot attach makes.",
             settings: ["search_path = pg_catalog, pg_temp"])
     }
 }

@@ -23,7 +23,9 @@ extension OrderObjects {
     var leave: TriggerFunction {
         TriggerFunction(
             name: names.leaveFunction, body: leaveBody,
-            comment: "Takes the ranks of rows of \(names.orderedTable) that leave their list, for a trigger that brocot attach makes.")
+            comment:
+                "Takes the ranks of rows of \(names.orderedTable) that leave their list, for a trigger that brocot attach makes."
+        )
     }
 
     // MARK: Parts of trigger functions

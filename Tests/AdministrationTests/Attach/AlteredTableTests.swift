@@ -107,7 +107,8 @@ import Testing
         try await fixture.attach()
         #expect(try await findings(fixture).isEmpty)
         #expect(
-            try await fixture.texts("SELECT count(*) FROM pg_index WHERE indexrelid::regclass::text ~ '^brocot_tasks' AND indisvalid")
+            try await fixture.texts(
+                "SELECT count(*) FROM pg_index WHERE indexrelid::regclass::text ~ '^brocot_tasks' AND indisvalid")
                 == ["3"])
     }
 

@@ -104,6 +104,7 @@ enum AllowedRights {
         routine brocot.place_items(brocot.order_shape,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.place_single(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.places(brocot.order_shape,text,text[],boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.plain_signature(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.raise_rejection(text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.rank_between(bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.rank_of(bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE

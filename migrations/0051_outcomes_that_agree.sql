@@ -1,0 +1,94 @@
+-- Moves at once and brocot.apply_pending decide and say the same as the daemon in further cases.
+
+-- The server prints a type with its schema if the search_path finds another type of that name first, and a name in quotation marks if
+-- quote_all_identifiers is on.
+CREATE FUNCTION brocot.plain_signature(signature text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN pg_catalog.regexp_replace(
+        pg_catalog.regexp_replace(signature, '(?<!")"([a-z_][a-z0-9_]*)"(?!")', '\1', 'g'),
+        '([(,])(?:pg_catalog|brocot)\.', '\1', 'g');
+COMMENT ON FUNCTION brocot.plain_signature IS
+    'A function''s name and argument types without needless quotation marks, and without the schemas of types of the server''s or Brocot''s.';
+GRANT EXECUTE ON FUNCTION brocot.plain_signature TO PUBLIC;
+
+-- As before, but objects in the caller's search_path do not change which functions are Brocot's.
+CREATE OR REPLACE FUNCTION brocot.error_code(state text, context text, caller_path text) RETURNS text
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+    SET standard_conforming_strings = on
+    SET quote_all_identifiers = off
+AS $$
+DECLARE
+    own_schema CONSTANT oid := 'brocot'::regnamespace;
+    own_functions CONSTANT name[] := ARRAY(SELECT own.proname FROM pg_proc AS own WHERE own.pronamespace = own_schema);
+    own_names text[] := ARRAY(
+        SELECT brocot.plain_signature(own.oid::regprocedure::text) FROM pg_proc AS own WHERE own.pronamespace = own_schema);
+    users_names text[];
+    frame record;
+    user_frame_found boolean := false;
+    user_raise_found boolean := false;
+    is_of_user boolean := false;
+    is_raised boolean := false;
+BEGIN
+    -- From here on the caller's search_path could find other operators.
+    PERFORM set_config('search_path', caller_path, true);
+    users_names := ARRAY(
+        SELECT users.oid::pg_catalog.regprocedure::pg_catalog.text FROM pg_catalog.pg_proc AS users
+        WHERE users.pronamespace OPERATOR(pg_catalog.<>) own_schema AND users.proname OPERATOR(pg_catalog.=) ANY (own_functions)
+            AND pg_catalog.pg_function_is_visible(users.oid));
+    PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    -- The server writes a function's name into the context as the settings were at the function's first call in the session: without the
+    -- schema if the search_path had it.
+    own_names := own_names || ARRAY(
+        SELECT bare.name FROM unnest(own_names) AS own (name) CROSS JOIN LATERAL substr(own.name, length('brocot.') + 1) AS bare (name)
+        WHERE bare.name <> ALL (ARRAY(SELECT brocot.plain_signature(users.name) FROM unnest(users_names) AS users (name))));
+    FOR frame IN
+        SELECT line.number = 1 AND line.text ~ '\mRAISE(-სთან)?$' AS is_raised, CASE
+            WHEN sql_function.name IS NOT NULL THEN (
+                SELECT own.name::text FROM unnest(own_functions) AS own (name) WHERE own.name = sql_function.name LIMIT 1)
+            ELSE (
+                SELECT own.name FROM unnest(own_names) AS own (name)
+                CROSS JOIN LATERAL split_part(plain.text, own.name, 1) AS before (text)
+                WHERE strpos(plain.text, own.name) > 0 AND before.text !~ '[A-Za-z0-9_$."]$'
+                    -- Not within a quoted name.
+                    AND (length(before.text) - length(replace(before.text, '"', ''))) % 2 = 0
+                LIMIT 1)
+            END AS own_name
+        FROM string_to_table(context, E'\n') WITH ORDINALITY AS original (text, number)
+        -- Korean messages put the signature of a PL/pgSQL function into quotation marks.
+        CROSS JOIN LATERAL (
+            SELECT regexp_replace(original.text, '^([^"(]*PL/[^"(]*)"([^"(]*\([^"]*\))"(?!\()', '\1\2')
+        ) AS korean (text)
+        -- Chinese ones begin with the statement, and Turkish ones with the signature.
+        CROSS JOIN LATERAL (
+            SELECT regexp_replace(
+                regexp_replace(korean.text, '^在([^的]*)的第(\d+)行的(PL/pgSQL函数.*)$', '\3 \2 \1'),
+                '^(.*\)) (PL/pgSQL fonksiyonu), (\d+)\. satır, (.*) içinde$', '\2 \1 \3 \4'), original.number
+        ) AS line (text, number)
+        CROSS JOIN LATERAL brocot.plain_signature(line.text) AS plain (text)
+        -- The server names functions in SQL in the quotation marks of its language, and statements too.
+        LEFT JOIN LATERAL (
+            SELECT function.proname FROM pg_proc AS function
+            WHERE line.text ~ '^[^"«»]*SQL[^"«»]*["«»]' AND line.text !~ '^[^"«»]*PL/'
+                AND function.prolang = (SELECT language.oid FROM pg_language AS language WHERE language.lanname = 'sql')
+                AND function.proname = btrim(substring(line.text FROM '["«»]([^"«»]*)["«»]'), ' ' || chr(160))::name
+            LIMIT 1
+        ) AS sql_function (name) ON true
+        WHERE line.text ~ '^[^"(]*PL/[^"(]*?(?:"[^"]*"|[^" (])+\(' OR line.text ~ '^[^"(]*PL/(?!pgSQL)' OR sql_function.name IS NOT NULL
+        ORDER BY line.number
+    LOOP
+        IF frame.own_name IS NULL THEN
+            user_frame_found := true;
+            user_raise_found := user_raise_found OR frame.is_raised;
+        ELSIF frame.own_name ~ '^(brocot\.)?decide\(' THEN
+            -- The outermost call counts. The frames outside of it are those of the caller of brocot.apply_pending.
+            is_of_user := user_frame_found;
+            is_raised := user_raise_found;
+        END IF;
+    END LOOP;
+    RETURN CASE
+        WHEN NOT is_of_user THEN brocot.error_code(state)
+        WHEN is_raised OR left(state, 2) <> ALL ('{08,53,57,58,XX}') AND state <> ALL ('{55P03,40P01}') THEN 'failed'
+    END;
+END
+$$;
