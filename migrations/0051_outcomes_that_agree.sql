@@ -92,3 +92,64 @@ BEGIN
     END;
 END
 $$;
+
+-- The functions that place one item left a row that was not written as asked, and the caller placed the item once more. Now that is an error at
+-- once. They also notice if a trigger changed the item of a new row.
+DO $patch$
+DECLARE
+    patched text := pg_get_functiondef('brocot.make_place_functions(text)'::regprocedure);
+    change record;
+    known record;
+BEGIN
+    FOR change IN
+        SELECT * FROM (VALUES
+            (1, $x$    is_written_as_asked CONSTANT text := format(
+        'RETURNING %s AND stored.%s OPERATOR(pg_catalog.=) chosen.num AND stored.%s OPERATOR(pg_catalog.=) chosen.den INTO is_written',
+        shape.in_list, shape.num, shape.den);$x$,
+                $x$    is_as_asked CONSTANT text := format(
+        '%s AND stored.%s OPERATOR(pg_catalog.=) chosen.num AND stored.%s OPERATOR(pg_catalog.=) chosen.den',
+        shape.in_list, shape.num, shape.den);$x$),
+            (2, $x$            RETURN coalesce(is_written, false);
+        END$x$,
+                $x$            IF is_written THEN
+                RETURN true;
+            ELSIF is_written IS NULL AND chosen.place IS NOT NULL AND NOT EXISTS (
+                SELECT FROM %3$s AS stored
+                WHERE stored.ctid OPERATOR(pg_catalog.=) chosen.place AND stored.tableoid OPERATOR(pg_catalog.=) chosen.relation
+                    AND %4$s AND stored.%5$s OPERATOR(pg_catalog.=) $2::%2$s)
+            THEN
+                RETURN false;
+            END IF;
+            PERFORM brocot.expect_rows(brocot.order_shape(%16$L), 1, 0);
+        END$x$),
+            (3, $x$'brocot.rank_of(chosen.num, chosen.den)'], ', '), is_written_as_asked)$x$,
+                $x$'brocot.rank_of(chosen.num, chosen.den)'], ', '),
+            format('RETURNING coalesce(%s AND stored.%s OPERATOR(pg_catalog.=) $2::%s, false) INTO is_written',
+                is_as_asked, shape.item, shape.item_type))$x$),
+            (4, $x$shape.look_up, is_written_as_asked);$x$,
+                $x$shape.look_up, format('RETURNING coalesce(%s, false) INTO is_written', is_as_asked), ordered_table);$x$),
+            (5, $x$'nothing was written, since a key is of unusual form, the anchor has no rank, there is no room, or the row was not '
+        'written as asked.'$x$,
+                $x$'nothing was written, since a key is of unusual form, the anchor has no rank, there is no room, or somebody changed the row '
+        'meanwhile. An error: the row was not written as asked.'$x$)
+        ) AS listed (number, former, wanted)
+        ORDER BY number
+    LOOP
+        IF strpos(patched, change.former) = 0 THEN
+            RAISE EXCEPTION 'brocot.make_place_functions does not contain %', change.former;
+        END IF;
+        patched := replace(patched, change.former, change.wanted);
+    END LOOP;
+    EXECUTE patched;
+    -- Tables that are not as they are registered go the general way, which says so.
+    FOR known IN
+        SELECT listed.name FROM brocot.ordered_tables AS listed WHERE listed.place_function IS NOT NULL AND NOT listed.being_filled
+    LOOP
+        BEGIN
+            PERFORM brocot.make_place_functions(known.name);
+        EXCEPTION WHEN OTHERS THEN
+            UPDATE brocot.ordered_tables AS listed SET place_function = NULL WHERE listed.name = known.name;
+        END;
+    END LOOP;
+END
+$patch$;
