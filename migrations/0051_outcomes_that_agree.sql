@@ -99,7 +99,6 @@ DO $patch$
 DECLARE
     patched text := pg_get_functiondef('brocot.make_place_functions(text)'::regprocedure);
     change record;
-    known record;
 BEGIN
     FOR change IN
         SELECT * FROM (VALUES
@@ -141,10 +140,118 @@ BEGIN
         patched := replace(patched, change.former, change.wanted);
     END LOOP;
     EXECUTE patched;
-    -- Tables that are not as they are registered go the general way, which says so.
-    FOR known IN
-        SELECT listed.name FROM brocot.ordered_tables AS listed WHERE listed.place_function IS NOT NULL AND NOT listed.being_filled
+END
+$patch$;
+
+-- A domain counts as its base type, as for the daemon.
+CREATE FUNCTION brocot.base_type(type oid, modifier integer, OUT base oid, OUT base_modifier integer, OUT schema_name name, OUT type_name name)
+    LANGUAGE plpgsql STABLE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    known record;
+BEGIN
+    base := type;
+    base_modifier := modifier;
     LOOP
+        SELECT listed.typtype, listed.typbasetype, listed.typtypmod, space.nspname, listed.typname INTO STRICT known
+        FROM pg_type AS listed JOIN pg_namespace AS space ON space.oid = listed.typnamespace
+        WHERE listed.oid = base;
+        EXIT WHEN known.typtype <> 'd';
+        base := known.typbasetype;
+        base_modifier := greatest(base_modifier, known.typtypmod);
+    END LOOP;
+    schema_name := known.nspname;
+    type_name := known.typname;
+END
+$$;
+COMMENT ON FUNCTION brocot.base_type IS
+    'The type of a column with this type and this modifier, such as the length of a varchar. For a domain, it is the type below all domains.';
+GRANT EXECUTE ON FUNCTION brocot.base_type TO PUBLIC;
+
+CREATE FUNCTION brocot.raise_invalid_key(ordered_table text, list text, key text, list_column integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    message text;
+BEGIN
+    SELECT format(
+        '''%s'' is not %s as PostgreSQL prints it, which column %s of %s.%s needs', key,
+        CASE WHEN type.base = 'integer'::regtype THEN 'an integer'
+            WHEN EXISTS (SELECT FROM pg_type AS listed WHERE listed.oid = type.base AND listed.typtype = 'e')
+                THEN format('a value of %s.%s', type.schema_name, type.type_name)
+            ELSE 'a ' || format_type(type.base, type.base_modifier)
+        END, part.attname, known.schema_name, known.table_name)
+    INTO STRICT message
+    FROM brocot.ordered_tables AS known
+    JOIN pg_namespace AS space ON space.nspname = known.schema_name::name
+    JOIN pg_class AS relation ON relation.relnamespace = space.oid AND relation.relname = known.table_name::name
+    JOIN pg_attribute AS part
+        ON part.attrelid = relation.oid AND part.attname = coalesce(known.list_columns[list_column], known.item_column)::name
+    CROSS JOIN LATERAL brocot.base_type(part.atttypid, part.atttypmod) AS type
+    WHERE known.name = ordered_table;
+    PERFORM brocot.raise_rejection('RK002', message, ordered_table, list);
+END
+$$;
+COMMENT ON FUNCTION brocot.raise_invalid_key IS
+    'Raises RK002 for a text that is no value of a list column, which is given by its number from 1 on, or of the item column (NULL), with the '
+    'daemon''s message.';
+GRANT EXECUTE ON FUNCTION brocot.raise_invalid_key TO PUBLIC;
+
+-- As before, but with the daemon's messages.
+CREATE OR REPLACE FUNCTION brocot.check_keys(shape brocot.order_shape, lists text[], keys text[]) RETURNS void
+    LANGUAGE plpgsql
+AS $$
+DECLARE
+    list pg_catalog.text;
+    key pg_catalog.text;
+    parts pg_catalog.text[];
+BEGIN
+    FOREACH list IN ARRAY lists LOOP
+        parts := CASE WHEN pg_catalog.cardinality(shape.list_columns) OPERATOR(pg_catalog.=) 1 THEN ARRAY[list] ELSE '{}' END;
+        IF pg_catalog.cardinality(shape.list_columns) OPERATOR(pg_catalog.>) 1 THEN
+            BEGIN
+                parts := ARRAY(SELECT pg_catalog.jsonb_array_elements_text(list::pg_catalog.jsonb));
+            EXCEPTION WHEN data_exception THEN
+                NULL;
+            END;
+        END IF;
+        IF pg_catalog.cardinality(parts) OPERATOR(pg_catalog.<>) pg_catalog.cardinality(shape.list_columns)
+            OR coalesce(brocot.list_key(VARIADIC parts) OPERATOR(pg_catalog.<>) list, true)
+        THEN
+            PERFORM brocot.raise_rejection('RK002', pg_catalog.format(
+                '''%s'' is no list of %s.%s, whose key is %s', list, known.schema_name, known.table_name,
+                CASE WHEN pg_catalog.cardinality(shape.list_columns) OPERATOR(pg_catalog.=) 0 THEN 'empty: the whole table is one list'
+                    ELSE pg_catalog.format(
+                        'a JSON array of the %s texts, as brocot.list_key gives it', pg_catalog.cardinality(shape.list_columns))
+                END), shape.name, list)
+            FROM brocot.ordered_tables AS known WHERE known.name OPERATOR(pg_catalog.=) shape.name;
+        END IF;
+        FOR list_column IN 1 .. pg_catalog.cardinality(parts) LOOP
+            IF brocot.is_canonical(parts[list_column:list_column], shape.list_types[list_column]) IS NOT TRUE THEN
+                PERFORM brocot.raise_invalid_key(shape.name, list, parts[list_column], list_column);
+            END IF;
+        END LOOP;
+    END LOOP;
+    IF brocot.is_canonical(keys, shape.item_type) THEN
+        RETURN;
+    END IF;
+    FOREACH key IN ARRAY keys LOOP
+        IF brocot.is_canonical(ARRAY[key], shape.item_type) IS NOT TRUE THEN
+            PERFORM brocot.raise_invalid_key(shape.name, lists[1], key, NULL);
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- The functions of attached tables that place one item. Tables that are not as they are registered go the general
+-- way, which says so.
+DO $$
+DECLARE
+    known record;
+BEGIN
+    FOR known IN SELECT listed.name FROM brocot.ordered_tables AS listed WHERE NOT listed.being_filled LOOP
         BEGIN
             PERFORM brocot.make_place_functions(known.name);
         EXCEPTION WHEN OTHERS THEN
@@ -152,4 +259,4 @@ BEGIN
         END;
     END LOOP;
 END
-$patch$;
+$$;

@@ -65,11 +65,11 @@ struct RewrittenRowsTests {
             "SELECT brocot.move_now('a', '2', first => true, ordered_table => 'public.cards')")
         try await TestDatabase.current.waitUntilBlocked(connection, by: other)
         try await other.execute(script: "COMMIT")
-        if ownsRows {
+        do throws(PostgresError) {
             try await moved
-        } else {
-            let error = await #expect(throws: PostgresError.self) { try await moved }
-            #expect(error?.sqlState?.rawValue == "RK005")
+            #expect(ownsRows)
+        } catch {
+            #expect(!ownsRows && error.sqlState?.rawValue == "RK005", "\(error)")
         }
         let count = try await connection.query("SELECT FROM cards WHERE item = '2'").count
         #expect(count == (ownsRows ? 1 : 0))
