@@ -245,7 +245,89 @@ BEGIN
 END
 $$;
 
--- The functions of attached tables that place one item. Tables that are not as they are registered go the general
+-- A CHECK of a domain is judged when a row is written, and not for each key that a request names.
+DO $patch$
+DECLARE
+    patched text := pg_get_functiondef('brocot.order_shape(text)'::regprocedure);
+    change record;
+BEGIN
+    FOR change IN
+        SELECT * FROM (VALUES
+            (1, $x$pg_catalog.format_type(part.atttypid, part.atttypmod) ORDER BY wanted.number) AS types$x$,
+                $x$value.type ORDER BY wanted.number) AS types$x$),
+            (2, $x$            SELECT pg_catalog.format(form.text, wanted.number OPERATOR(pg_catalog.-) 1, pg_catalog.format_type(part.atttypid, NULL)) AS expression,
+                -- With the schema of the type, also if it is in the search_path: the condition is used under another one.
+                pg_catalog.format(form.text, wanted.number OPERATOR(pg_catalog.-) 1, pg_catalog.format('%I.%I', space.nspname, type.typname))
+                    AS condition
+            FROM ($x$,
+                $x$            SELECT pg_catalog.format_type(kept.type, kept.modifier) AS type,
+                pg_catalog.format(form.text, wanted.number OPERATOR(pg_catalog.-) 1, pg_catalog.format_type(kept.type, NULL)) AS expression,
+                -- With the schema of the type, also if it is in the search_path: the condition is used under another one.
+                pg_catalog.format(form.text, wanted.number OPERATOR(pg_catalog.-) 1, pg_catalog.format('%I.%I', kept.schema_name, kept.type_name))
+                    AS condition
+            FROM ($x$),
+            (3, $x$            JOIN pg_catalog.pg_namespace AS space ON space.oid OPERATOR(pg_catalog.=) type.typnamespace
+            WHERE type.oid OPERATOR(pg_catalog.=) part.atttypid$x$,
+                $x$            JOIN pg_catalog.pg_namespace AS space ON space.oid OPERATOR(pg_catalog.=) type.typnamespace
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN base.is_other THEN (brocot.base_type(part.atttypid, part.atttypmod)).base ELSE part.atttypid END AS type,
+                    CASE WHEN base.is_other THEN (brocot.base_type(part.atttypid, part.atttypmod)).base_modifier ELSE part.atttypmod END AS modifier,
+                    CASE WHEN base.is_other THEN (brocot.base_type(part.atttypid, part.atttypmod)).schema_name ELSE space.nspname END AS schema_name,
+                    CASE WHEN base.is_other THEN (brocot.base_type(part.atttypid, part.atttypmod)).type_name ELSE type.typname END AS type_name
+                FROM (SELECT type.typtype OPERATOR(pg_catalog.=) 'd') AS base (is_other)
+            ) AS kept
+            WHERE type.oid OPERATOR(pg_catalog.=) part.atttypid$x$),
+            (4, $x$    shape.item_type := pg_catalog.format_type(registered.item_type, registered.item_modifier);
+    -- A domain may be over dates.
+    shape.item_text := pg_catalog.format(
+        CASE WHEN registered.item_type OPERATOR(pg_catalog.=) 'pg_catalog.date'::pg_catalog.regtype OR EXISTS (
+            SELECT FROM pg_catalog.pg_type AS domain
+            WHERE domain.oid OPERATOR(pg_catalog.=) registered.item_type AND domain.typtype OPERATOR(pg_catalog.=) 'd'
+        ) THEN$x$,
+                $x$    IF EXISTS (
+        SELECT FROM pg_catalog.pg_type AS domain
+        WHERE domain.oid OPERATOR(pg_catalog.=) registered.item_type AND domain.typtype OPERATOR(pg_catalog.=) 'd')
+    THEN
+        SELECT type.base, type.base_modifier INTO registered.item_type, registered.item_modifier
+        FROM brocot.base_type(registered.item_type, registered.item_modifier) AS type;
+    END IF;
+    shape.item_type := pg_catalog.format_type(registered.item_type, registered.item_modifier);
+    shape.item_text := pg_catalog.format(
+        CASE WHEN registered.item_type OPERATOR(pg_catalog.=) 'pg_catalog.date'::pg_catalog.regtype
+            THEN$x$)
+        ) AS listed (number, former, wanted)
+        ORDER BY number
+    LOOP
+        IF strpos(patched, change.former) = 0 THEN
+            RAISE EXCEPTION 'brocot.order_shape does not contain %', change.former;
+        END IF;
+        patched := replace(patched, change.former, change.wanted);
+    END LOOP;
+    EXECUTE patched;
+END
+$patch$;
+
+-- As before, but for the CHECK of a domain.
+CREATE OR REPLACE FUNCTION brocot.is_canonical(keys text[], key_type text) RETURNS boolean
+    LANGUAGE plpgsql
+AS $$
+DECLARE
+    answer boolean;
+BEGIN
+    IF key_type OPERATOR(pg_catalog.=) ANY ('{text,"character varying"}'::pg_catalog.text[]) THEN
+        RETURN true;
+    END IF;
+    EXECUTE pg_catalog.format(
+        'SELECT pg_catalog.bool_and((pg_catalog.to_jsonb(key::%s) OPERATOR(pg_catalog.#>>) ''{}'') OPERATOR(pg_catalog.=) key) '
+        'FROM pg_catalog.unnest($1) AS key', key_type)
+    INTO answer USING keys;
+    RETURN answer;
+EXCEPTION WHEN data_exception THEN
+    RETURN false;
+END
+$$;
+
+-- The functions of attached tables that place one item. Keys of domains have them too now. Tables that are not as they are registered go the general
 -- way, which says so.
 DO $$
 DECLARE
