@@ -65,10 +65,10 @@ struct RewrittenRowsTests {
             "SELECT brocot.move_now('a', '2', first => true, ordered_table => 'public.cards')")
         try await TestDatabase.current.waitUntilBlocked(connection, by: other)
         try await other.execute(script: "COMMIT")
-        do throws(PostgresError) {
+        do {
             try await moved
             #expect(ownsRows)
-        } catch {
+        } catch let error as PostgresError {
             #expect(!ownsRows && error.sqlState?.rawValue == "RK005", "\(error)")
         }
         let count = try await connection.query("SELECT FROM cards WHERE item = '2'").count
