@@ -172,6 +172,7 @@ GRANT EXECUTE ON FUNCTION brocot.base_type TO PUBLIC;
 CREATE FUNCTION brocot.raise_invalid_key(ordered_table text, list text, key text, list_column integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path = pg_catalog, pg_temp
+    SET quote_all_identifiers = off
 AS $$
 DECLARE
     message text;

@@ -52,12 +52,12 @@ struct InvalidKeyTests {
     }
 
     /// What the daemon, `brocot.apply_pending` and `brocot.move_now` or its kin make of a move. Only the first changes anything in the end.
-    private func outcomes(_ move: Move, path: String, _ caller: SQLCaller) async throws -> [Outcome] {
-        try await caller.connection.execute(script: "BEGIN; SET LOCAL search_path = \(path)")
+    private func outcomes(_ move: Move, setting: String, _ caller: SQLCaller) async throws -> [Outcome] {
+        try await caller.connection.execute(script: "BEGIN; SET LOCAL \(setting)")
         try await caller.enqueue(move)
         try await caller.connection.execute("SELECT brocot.apply_pending()")
         let decided = try await lastOutcome(caller)
-        try await caller.connection.execute(script: "ROLLBACK; BEGIN; SET LOCAL search_path = \(path)")
+        try await caller.connection.execute(script: "ROLLBACK; BEGIN; SET LOCAL \(setting)")
         let atOnce = await direct(move, caller)
         try await caller.connection.execute(script: "ROLLBACK")
         try await caller.enqueue(move)
@@ -96,13 +96,16 @@ struct InvalidKeyTests {
     ]
 
     @Test(
-        "The message is the same in each way, whatever the search_path",
-        arguments: ["public", "other, public", "pg_temp"])
-    func messages(path: String) async throws {
+        "The message is the same in each way, whatever the settings",
+        arguments: [
+            "search_path = public", "search_path = other, public", "search_path = pg_temp",
+            "quote_all_identifiers = on",
+        ])
+    func messages(setting: String) async throws {
         let caller = try await SQLCaller()
         try await caller.connection.execute(script: Self.tables)
         for (move, message) in Self.invalid {
-            let found = try await outcomes(move, path: path, caller)
+            let found = try await outcomes(move, setting: setting, caller)
             #expect(found[0].code == "invalid_key", "\(move)")
             #expect(found[0].message?.contains(message) == true, "\(move): \(found[0])")
             #expect(found.allSatisfy { $0 == found[0] }, "\(move): \(found)")
@@ -122,7 +125,7 @@ struct InvalidKeyTests {
         let caller = try await SQLCaller()
         try await caller.connection.execute(script: Self.tables)
         for (move, code) in Self.ofDomains {
-            let found = try await outcomes(move, path: "public", caller)
+            let found = try await outcomes(move, setting: "search_path = public", caller)
             #expect(found[0].code == code, "\(move): \(found[0])")
             #expect(found.allSatisfy { $0 == found[0] }, "\(move): \(found)")
         }
