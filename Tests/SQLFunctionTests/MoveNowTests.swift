@@ -37,7 +37,7 @@ struct MoveNowTests {
             "RK001", "('a', '1', last => true, ordered_table => 'public.nowhere')",
             "there is no ordered table 'public.nowhere'"
         ),
-        ("RK002", "('01', '1', last => true, ordered_table => 'public.tasks')", "'01' is not a integer"),
+        ("RK002", "('01', '1', last => true, ordered_table => 'public.tasks')", "'01' is not an integer"),
         ("RK002", "('1', 'x', last => true, ordered_table => 'public.tasks')", "'x' is not a bigint"),
         (
             "RK002", "('1', '1', after => '99999999999999999999', ordered_table => 'public.tasks')",

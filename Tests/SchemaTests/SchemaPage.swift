@@ -115,7 +115,7 @@ extension SchemaPage {
             name: "queue", title: "Functions that manage the queue",
             functions: [
                 "check_registered", "pause", "resume", "cancel", "retry", "release", "reject_pending", "forget_refusal",
-                "apply_pending", "lock_pending_lists", "decide", "apply_request", "error_code",
+                "apply_pending", "lock_pending_lists", "decide", "apply_request", "error_code", "plain_signature",
             ]),
         SchemaPage(
             name: "ranks", title: "Functions that calculate ranks",
@@ -126,7 +126,8 @@ extension SchemaPage {
         SchemaPage(
             name: "orders", title: "Functions that read and write the rows of an order",
             functions: [
-                "order_shape", "is_canonical", "check_keys", "look_up", "read_rows", "places", "neighbour",
+                "order_shape", "base_type", "is_canonical", "check_keys", "raise_invalid_key", "look_up", "read_rows",
+                "places", "neighbour",
                 "visible_neighbour",
                 "window_side", "window_ranks", "write_ranks", "insert_rows", "take_out", "count_as_asked",
                 "is_placed_as_asked",

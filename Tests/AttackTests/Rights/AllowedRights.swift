@@ -49,6 +49,7 @@ enum AllowedRights {
         routine brocot.apply_move(brocot.order_shape,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.apply_pending(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.apply_request(text,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.base_type(oid,integer) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.can_place_at_once(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.cancel(bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.change_list(brocot.order_shape,text,text,text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -104,6 +105,8 @@ enum AllowedRights {
         routine brocot.place_items(brocot.order_shape,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.place_single(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.places(brocot.order_shape,text,text[],boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.plain_signature(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.raise_invalid_key(text,text,text,integer) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.raise_rejection(text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.rank_between(bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.rank_of(bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
