@@ -18,8 +18,10 @@ enum AfterTurn: Equatable {
 
     /// The shortest pause after a batch that decided nothing, so that trying too early costs little.
     static let shortestPause = Duration.milliseconds(1)
-    /// The longest pause after rounds in vain. New requests end it.
+    /// The longest pause after rounds in vain, or without a decision. New requests end it.
     static let longestPause = Duration.milliseconds(1_500)
+    /// The same for the other workers than the first one, if the daemon does not drain. Each poll that finds pending requests wakes one of them.
+    static let longestPauseOfOthers = Duration.seconds(15)
     /// After so many rounds in vain, one after the other, a worker that drains takes it that all requests wait. A batch has at most 256 lists
     /// and 4 MB of requests, so it can't see this if requests of more lists wait for each other.
     static let mostRoundsInVain = 8
@@ -30,12 +32,13 @@ enum AfterTurn: Equatable {
 
     /// - Parameters:
     ///   - turn: The turn.
+    ///   - isFirst: Whether it is the daemon's first worker.
     ///   - drains: Whether the daemon ends when nothing is left that it can decide.
     ///   - readsWholeQueue: Whether the worker reads the queue from its beginning, and so misses no request.
     ///   - needsPerson: Whether none of the postponed lists can be worked on before a person does something.
     ///   - mayRest: Whether another worker may be enough: see ``IdleWorkers/mayRest(_:)``.
     init(
-        _ turn: WorkerRound.Turn, drains: Bool, readsWholeQueue: Bool, needsPerson: Bool, mayRest: Bool
+        _ turn: WorkerRound.Turn, isFirst: Bool, drains: Bool, readsWholeQueue: Bool, needsPerson: Bool, mayRest: Bool
     ) {
         self =
             switch turn.result {
@@ -48,9 +51,9 @@ enum AfterTurn: Equatable {
             case .undecided where drains && turn.roundsInVain >= Self.mostRoundsInVain:
                 readsWholeQueue ? .end(.onlyWaitingWork, endsOthers: false) : .readWholeQueue
             case .undecided where turn.roundsInVain > 0:
-                .waitAtMost(Self.pause(after: turn.roundsInVain))
+                .waitAtMost(Self.pause(after: turn.roundsInVain, isFirst || drains))
             case .undecided where turn.roundsWithoutDecision >= Self.fewestRoundsWithoutDecision:
-                .waitAtMost(Self.pause(after: turn.roundsWithoutDecision))
+                .waitAtMost(Self.pause(after: turn.roundsWithoutDecision, isFirst || drains))
             case .undecided:
                 .pause(Self.shortestPause)
             case .postponed where drains && needsPerson:
@@ -66,7 +69,7 @@ enum AfterTurn: Equatable {
             }
     }
 
-    private static func pause(after rounds: Int) -> Duration {
-        min(shortestPause * (1 << min(rounds, 20)), longestPause)
+    private static func pause(after rounds: Int, _ isShort: Bool) -> Duration {
+        min(shortestPause * (1 << min(rounds, 20)), isShort ? longestPause : longestPauseOfOthers)
     }
 }

@@ -57,7 +57,7 @@ struct WorkerSession {
         try await report(turn.result, after: duration)
         return try await goOn(
             AfterTurn(
-                turn, drains: drains, readsWholeQueue: queue.readsWholeQueue,
+                turn, isFirst: worker.number == 1, drains: drains, readsWholeQueue: queue.readsWholeQueue,
                 needsPerson: memory.needPerson(queue.postponed.lists),
                 mayRest: worker.idleWorkers.mayRest(worker.number)))
     }

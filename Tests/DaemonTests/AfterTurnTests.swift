@@ -11,12 +11,12 @@ import Testing
     private func next(
         after result: WorkerRound.TurnResult, endsRound: Bool = false, drains: Bool = false,
         readsWholeQueue: Bool = false,
-        needsPerson: Bool = false, mayRest: Bool = false, roundsInVain: Int = 0, roundsWithoutDecision: Int = 0
+        needsPerson: Bool = false, mayRest: Bool = false, roundsInVain: Int = 0, isFirst: Bool = true, roundsWithoutDecision: Int = 0
     ) -> AfterTurn {
         AfterTurn(
             WorkerRound.Turn(
                 result: result, hasEndedRound: endsRound, hasMetAnotherWorker: false, roundsInVain: roundsInVain,
-                roundsWithoutDecision: roundsWithoutDecision),
+                roundsWithoutDecision: roundsWithoutDecision), isFirst: isFirst,
             drains: drains,
             readsWholeQueue: readsWholeQueue, needsPerson: needsPerson, mayRest: mayRest)
     }
@@ -53,6 +53,19 @@ import Testing
         #expect(next(2) == .waitAtMost(.milliseconds(4)))
         #expect(next(20) == .waitAtMost(.milliseconds(1_500)))
         #expect(self.next(after: .decided(report(decided: 1)), roundsWithoutDecision: 20) == .goOn)
+    }
+
+    @Test("After rounds in vain or without a decision, the workers of a daemon but the first wait up to 15 seconds, if it does not drain")
+    func othersWaitLonger() {
+        func next(inVain: Int = 0, _ rounds: Int, drains: Bool) -> AfterTurn {
+            self.next(
+                after: .undecided(report()), drains: drains, roundsInVain: inVain, isFirst: false,
+                roundsWithoutDecision: rounds)
+        }
+        #expect(next(2, drains: false) == .waitAtMost(.milliseconds(4)))
+        #expect(next(20, drains: false) == .waitAtMost(.seconds(15)))
+        #expect(next(inVain: 20, 20, drains: false) == .waitAtMost(.seconds(15)))
+        #expect(next(20, drains: true) == .waitAtMost(.milliseconds(1_500)))
     }
 
     @Test("A worker that drains ends after many rounds in vain through the whole queue")
