@@ -83,10 +83,17 @@ extension Connection {
             sending.cancel()
         }
         defer { limit.cancel() }
-        let result = await withTaskCancellationHandler { await sending.value } onCancel: { sending.cancel() }
-        guard case .failure(let error) = result, error.code == .cancelled, !Task.isCancelled else { return try result.get() }
+        let result = await withTaskCancellationHandler {
+            await sending.value
+        } onCancel: {
+            sending.cancel()
+        }
+        guard case .failure(let error) = result, error.code == .cancelled, !Task.isCancelled else {
+            return try result.get()
+        }
         throw PostgresError(
-            .connectionFailed, "a second connection, which sends a notification, had no answer within \(longestSending)")
+            .connectionFailed, "a second connection, which sends a notification, had no answer within \(longestSending)"
+        )
     }
 
     /// How many notifications that arrive during statements are kept for the next call of

@@ -5,7 +5,9 @@ package enum StandbyWait {
     /// Whether the COMMIT of the session with this process identifier waits. A session of another role counts as not waiting.
     ///
     /// - Throws: An error of the server or the connection.
-    package static func isGoingOn(ofProcess process: Int32, on connection: Connection) async throws(PostgresError) -> Bool {
+    package static func isGoingOn(ofProcess process: Int32, on connection: Connection) async throws(PostgresError)
+        -> Bool
+    {
         try await !connection.query(
             """
             SELECT FROM pg_catalog.pg_stat_activity AS session

@@ -64,7 +64,8 @@ import Testing
             ["daemon", "--workers", "1", "--idle-timeout", "1"], in: "/tmp", until: "connected", databaseURL: url,
             printing: printed
         ) { daemon in
-            try await connection.execute("SELECT count(brocot.move('list ' || n, 'a', last => true)) FROM generate_series(1, 3) AS n")
+            try await connection.execute(
+                "SELECT count(brocot.move('list ' || n, 'a', last => true)) FROM generate_series(1, 3) AS n")
             // The first COMMIT got no answer in time, and the worker has a new connection.
             try await eventually("the worker says what it waits for") {
                 printed.text.contains("waits for a synchronous standby")

@@ -11,7 +11,8 @@ import Testing
     private func next(
         after result: WorkerRound.TurnResult, endsRound: Bool = false, drains: Bool = false,
         readsWholeQueue: Bool = false,
-        needsPerson: Bool = false, mayRest: Bool = false, roundsInVain: Int = 0, isFirst: Bool = true, roundsWithoutDecision: Int = 0
+        needsPerson: Bool = false, mayRest: Bool = false, roundsInVain: Int = 0, isFirst: Bool = true,
+        roundsWithoutDecision: Int = 0
     ) -> AfterTurn {
         AfterTurn(
             WorkerRound.Turn(
@@ -55,7 +56,9 @@ import Testing
         #expect(self.next(after: .decided(report(decided: 1)), roundsWithoutDecision: 20) == .goOn)
     }
 
-    @Test("After rounds in vain or without a decision, the workers of a daemon but the first wait up to 15 seconds, if it does not drain")
+    @Test(
+        "After rounds in vain or without a decision, the workers of a daemon but the first wait up to 15 seconds, if it does not drain"
+    )
     func othersWaitLonger() {
         func next(inVain: Int = 0, _ rounds: Int, drains: Bool) -> AfterTurn {
             self.next(

@@ -16,7 +16,8 @@ import Testing
         let runner = StepRunner(
             connection: connection, logger: AttachFixture.logger, lockTimeout: .milliseconds(70), attempts: 1)
         let statement = "SELECT set_config('test.limit', current_setting('lock_timeout'), false)"
-        try await runner.run(AttachStep("note the limit", [statement], lock: lock, by: .tableOwner), on: AttachFixture.definition().names)
+        let step = AttachStep("note the limit", [statement], lock: lock, by: .tableOwner)
+        try await runner.run(step, on: AttachFixture.definition().names)
         let seen = try await connection.query("SELECT current_setting('test.limit')").single()
         #expect(try seen.decode(0, as: String.self) == limit)
     }
