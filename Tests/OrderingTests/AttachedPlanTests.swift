@@ -60,7 +60,9 @@ struct AttachedPlanTests {
     /// Each scan of the table goes to places, or into an index by the item or the rank.
     private func expectOneIndex(in plan: String) {
         let lines = plan.split(separator: "\n")
-        for (line, next) in zip(lines, lines.dropFirst()) where line.contains(" on cards ") && line.contains("Scan") {
+        let scans = zip(lines, lines.dropFirst()).filter { $0.0.contains(" on cards ") && $0.0.contains("Scan") }
+        #expect(!scans.isEmpty, "\(plan)")
+        for (line, next) in scans {
             if line.contains("Tid Scan") {
                 #expect(next.contains("TID Cond: (ctid = "), "\(plan)")
             } else {

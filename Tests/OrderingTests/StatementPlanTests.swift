@@ -101,8 +101,9 @@ private struct Plans {
     /// a list only asks for placed rows: from version 17 on, the server knows that all rows of `brocot.items` are placed.
     private func expectBoundedScans(of table: String, in plan: String, fromListStart: Bool) {
         let lines = plan.split(separator: "\n")
-        for (line, next) in zip(lines, lines.dropFirst()) where line.contains(" on \(table) ") && line.contains("Scan")
-        {
+        let scans = zip(lines, lines.dropFirst()).filter { $0.0.contains(" on \(table) ") && $0.0.contains("Scan") }
+        #expect(!scans.isEmpty, "\(plan)")
+        for (line, next) in scans {
             if line.contains("Tid Scan") {
                 #expect(next.contains("TID Cond: (ctid = "), "\(plan)")
             } else {
