@@ -201,7 +201,7 @@ let package = Package(
             name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics], swiftSettings: strict),
         .testTarget(
             name: "SupervisionTests",
-            dependencies: ["FaultHarness", "Supervision", "SupervisionHarness", "TestPostgres", logging],
+            dependencies: ["FaultHarness", "Supervision", "SupervisionHarness", "TestPostgres", logging] + nio,
             swiftSettings: strict),
         .testTarget(
             name: "BrocotCLITests",

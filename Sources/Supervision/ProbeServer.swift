@@ -35,7 +35,7 @@ package final class ProbeServer: Service {
 
     /// The port that the server listens on.
     package let port: Int
-    private let channel: any Channel
+    let channel: any Channel
     private let group: MultiThreadedEventLoopGroup
 
     /// Starts to listen. Port 0 means any free port. Each connection can send one request; request and answer together may
@@ -51,6 +51,11 @@ package final class ProbeServer: Service {
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 64)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(PauseAfterRefusal())
+                }
+            }
             .childChannelInitializer { channel in
                 connections.admit(channel)
                 return channel.eventLoop.makeCompletedFuture {
@@ -99,6 +104,21 @@ package struct ProbeServerError: Error, CustomStringConvertible {
         case EADDRNOTAVAIL: "this machine has no such address"
         case EACCES: "this user may not use this port"
         default: String(cString: strerror(number))
+        }
+    }
+}
+
+/// Accepts no connections for a moment after one could not be accepted, because the process or the machine has no free file descriptor.
+/// Otherwise the server would try again without end. (NIO's `AcceptBackoffHandler` does not prevent that.)
+private final class PauseAfterRefusal: ChannelInboundHandler {
+    typealias InboundIn = any Channel
+
+    private static let pause = TimeAmount.milliseconds(500)
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        let channel = context.channel
+        channel.setOption(.autoRead, value: false).whenSuccess {
+            channel.eventLoop.scheduleTask(in: Self.pause) { channel.setOption(.autoRead, value: true) }
         }
     }
 }

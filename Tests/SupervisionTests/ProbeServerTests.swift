@@ -1,8 +1,10 @@
 import FaultHarness
-import Supervision
+import NIOCore
 import SupervisionHarness
 import TestPostgres
 import Testing
+
+@testable import Supervision
 
 #if canImport(Glibc)
     import Glibc
@@ -71,6 +73,23 @@ import Testing
             }
             #expect(clients.suffix(10).allSatisfy { !$0.isClosed() })
         }
+    }
+
+    @Test("The server accepts no connections for a moment after one that could not be accepted")
+    func pausesAfterRefusal() async throws {
+        let address = try #require(ProbeAddress("127.0.0.1:0"))
+        let server = try await ProbeServer.start(at: address, routes: ["/small": { ProbeAnswer(body: "small") }])
+        let running = Task { try await server.run() }
+        let channel = server.channel
+        let accepts = try await channel.eventLoop.submit {
+            channel.pipeline.syncOperations.fireErrorCaught(IOError(errnoCode: EMFILE, reason: "accept"))
+            return try channel.syncOptions?.getOption(.autoRead)
+        }.get()
+        #expect(accepts == false)
+        try await eventually("the server accepts connections again") { try await channel.getOption(.autoRead).get() }
+        #expect(try await HTTPProbe.get("/small", port: UInt16(server.port)).status == 200)
+        running.cancel()
+        try await running.value
     }
 
     private func withServer(patience: Duration = .seconds(60), _ body: (UInt16) async throws -> Void) async throws {
