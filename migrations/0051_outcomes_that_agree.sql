@@ -328,8 +328,8 @@ EXCEPTION WHEN data_exception THEN
 END
 $$;
 
--- The functions of attached tables that place one item. Keys of domains have them too now. Tables that are not as they are registered go the general
--- way, which says so.
+-- The functions of attached tables that place one item. Keys of domains have them too now. Tables that are not as they are registered keep their
+-- former functions until brocot check --repair makes them again.
 DO $$
 DECLARE
     known record;
@@ -338,7 +338,7 @@ BEGIN
         BEGIN
             PERFORM brocot.make_place_functions(known.name);
         EXCEPTION WHEN OTHERS THEN
-            UPDATE brocot.ordered_tables AS listed SET place_function = NULL WHERE listed.name = known.name;
+            NULL;
         END;
     END LOOP;
 END

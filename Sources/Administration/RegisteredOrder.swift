@@ -8,7 +8,7 @@ package struct RegisteredOrder: Hashable, Sendable {
     package let definition: OrderDefinition
     /// Whether `brocot attach` has not placed all rows yet.
     package let isBeingFilled: Bool
-    /// Whether the functions for moves at once, which the registry names, are not there.
+    /// Whether the functions for moves at once, which the registry names, are not there, or are those of an earlier version.
     let lacksPlaceFunction: Bool
 
     private enum Column: Int {
@@ -22,8 +22,11 @@ package struct RegisteredOrder: Hashable, Sendable {
         SELECT registered.name, registered.schema_name, registered.table_name, registered.rank_column,
             registered.list_columns, registered.item_column, registered.owns_rows, registered.visible, registered.arrive,
             registered.arrive_now, registered.being_filled,
-            registered.place_function IS NOT NULL
-                AND to_regprocedure(registered.place_function || '(text,text,text,boolean)') IS NULL
+            registered.place_function IS NOT NULL AND NOT EXISTS (
+                SELECT FROM pg_proc AS place
+                WHERE place.oid = to_regprocedure(registered.place_function || '(text,text,text,boolean)')
+                    -- Functions of earlier versions did not raise an error for a row that was not written as asked.
+                    AND strpos(place.prosrc, 'brocot.expect_rows(') > 0)
         FROM brocot.ordered_tables AS registered
         WHERE \(condition)
         ORDER BY registered.name

@@ -9,16 +9,27 @@ extension AttachPlan {
     static func indexes(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         let names = objects.definition.names
         var (relations, dropping) = (table.relations, [AttachStep]())
-        if let invalid = relations.first(where: { $0.index == .invalid(isAttached: true) }) {
-            let index = names.index(on: relations[0].name)
-            dropping = [
-                .dropIndex(index, of: relations[0], "drop the index, because its part on \(invalid.name) is unfinished")
-            ]
-            for number in relations.indices where number == 0 || relations[number].index.isAttached {
-                relations[number].index = .missing
+        while let invalid = relations.first(where: { $0.index == .invalid(isAttached: true) }) {
+            let top = topmost(of: invalid, in: relations)
+            // After a rename of the table, the index has another name.
+            let indexes = top.index == .missing ? top.surplusIndexes : [names.index(on: top.name)]
+            dropping += indexes.map {
+                .dropIndex($0, of: top, "drop the index \($0), because its part on \(invalid.name) is unfinished")
             }
+            let parts = relations.map { topmost(of: $0, in: relations).oid == top.oid }
+            for (number, isPart) in parts.enumerated() where isPart { relations[number].index = .missing }
         }
         return dropping + relations.flatMap { creation(of: $0, objects) } + attachments(names, relations)
+    }
+
+    /// The relation with the index of which this relation's index is a part, directly or through other parts.
+    private static func topmost(
+        of relation: TableDescription.Relation, in relations: [TableDescription.Relation]
+    ) -> TableDescription.Relation {
+        guard relation.index.isAttached, let parent = relations.first(where: { $0.oid == relation.parent }) else {
+            return relation
+        }
+        return topmost(of: parent, in: relations)
     }
 
     private static func creation(of relation: TableDescription.Relation, _ objects: OrderObjects) -> [AttachStep] {

@@ -90,8 +90,10 @@ package struct AttachPlan: Sendable {
         let absent = zip(names.rankColumns, OrderObjects.rankColumnTypes)
             .filter { table.column($0.0) == nil }
         let columns = absent.map { (object: "column \($0.0)", change: "ADD COLUMN \(quoteIdentifier($0.0)) \($0.1)") }
+        let prefix = table.constraint == nil ? "" : "the present form of "
         let constraint =
-            objects.isPresent(table.constraint) ? [] : Self.constraint(objects, replacing: table.constraint)
+            objects.isPresent(table.constraint)
+            ? [] : [(object: "\(prefix)constraint \(names.constraint)", change: "ADD \(objects.constraint) NOT VALID")]
         // If one of three columns was dropped, the ranks are repaired before the constraint is there. Otherwise it would refuse
         // each UPDATE of a row until then.
         let isDamaged = !columns.isEmpty && columns.count < OrderObjects.rankColumnTypes.count
@@ -99,7 +101,8 @@ package struct AttachPlan: Sendable {
             isDamaged && !constraint.isEmpty
             ? [("add the rank columns", columns), ("add the constraint of the rank columns", constraint)]
             : [("add the rank columns and their constraint", columns + constraint)]
-        var steps = parts.filter { !$0.additions.isEmpty }.map { part in
+        var steps = outdatedConstraint(objects, table)
+        steps += parts.filter { !$0.additions.isEmpty }.map { part in
             AttachStep(
                 part.purpose, ["ALTER TABLE \(objects.table) \(part.additions.map(\.change).joined(separator: ", "))"],
                 missing: part.additions.map(\.object), lock: .accessExclusive, by: .tableOwner)
@@ -115,18 +118,14 @@ package struct AttachPlan: Sendable {
         return steps
     }
 
-    /// The changes of the table that make the constraint. One with this name and another condition is dropped.
-    private static func constraint(
-        _ objects: OrderObjects, replacing other: TableDescription.Constraint?
-    ) -> [(object: String, change: String)] {
-        let name = objects.names.constraint
-        let addition = "ADD \(objects.constraint) NOT VALID"
-        guard other != nil else { return [(object: "constraint \(name)", change: addition)] }
+    /// Drops a constraint with this name and another condition.
+    private static func outdatedConstraint(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
+        guard table.constraint != nil, !objects.isPresent(table.constraint) else { return [] }
         return [
-            (
-                object: "the present form of constraint \(name)",
-                change: "DROP CONSTRAINT \(quoteIdentifier(name)), \(addition)"
-            )
+            AttachStep(
+                "drop the constraint that has another condition",
+                ["ALTER TABLE \(objects.table) DROP CONSTRAINT \(quoteIdentifier(objects.names.constraint))"],
+                lock: .accessExclusive, by: .tableOwner, precedesCorrection: true)
         ]
     }
 
@@ -162,7 +161,11 @@ package struct AttachPlan: Sendable {
             statements.append(RegistryStatements.makePlaceFunctions(objects.definition.names.orderedTable))
         }
         guard !statements.isEmpty else { return [] }
-        return [AttachStep("register the order", statements, missing: missing, lock: .none, by: .schemaOwner)]
+        return [
+            AttachStep(
+                "register the order", statements, missing: missing, lock: .none, by: .schemaOwner,
+                precedesCorrection: true)
+        ]
     }
 
     private static func triggers(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
@@ -181,7 +184,7 @@ package struct AttachPlan: Sendable {
                 missing: missing.map {
                     "\(table.triggers[$0.key] == nil ? "" : "the present, enabled form of ")trigger \($0.key)"
                 },
-                lock: surplus.isEmpty ? .share : .accessExclusive, by: .tableOwner)
+                lock: surplus.isEmpty ? .share : .accessExclusive, by: .tableOwner, precedesCorrection: true)
         ]
     }
 

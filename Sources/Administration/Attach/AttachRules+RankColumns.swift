@@ -25,14 +25,16 @@ extension AttachRules {
     /// What to do about a column that is no rank column, although it has the name of one.
     private func advice(on column: TableDescription.Column, _ type: String) -> String {
         guard table.registered == nil else {
-            let changes =
-                (column.isGenerated ? ["DROP EXPRESSION"] : column.hasDefault ? ["DROP DEFAULT"] : [])
-                + (column.isNotNull ? ["DROP NOT NULL"] : []) + (column.declaredType == type ? [] : ["TYPE \(type)"])
             let name = quoteIdentifier(column.name)
-            return """
-                Restore it: ALTER TABLE \(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table)) \
-                \(changes.map { "ALTER COLUMN \(name) \($0)" }.joined(separator: ", "))
-                """
+            let table = "ALTER TABLE \(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
+            guard !column.isGenerated, !column.isIdentity else {
+                return
+                    "Drop it and what uses it: \(table) DROP COLUMN \(name) CASCADE, and then: \(names.repairCommand). The order stays"
+            }
+            let changes =
+                (column.hasDefault ? ["DROP DEFAULT"] : []) + (column.isNotNull ? ["DROP NOT NULL"] : [])
+                + (column.declaredType == type ? [] : ["TYPE \(type) USING \(name)::\(type)"])
+            return "Restore it: \(table) \(changes.map { "ALTER COLUMN \(name) \($0)" }.joined(separator: ", "))"
         }
         return column.declaredType != type && column.displayedType == type
             ? "Change its type to \(type), choose another name with --rank, or rename that column"

@@ -35,10 +35,12 @@ package struct AttachStep: Hashable, Sendable {
     package let lock: Lock
     package let actor: Actor
     package let execution: Execution
+    /// Whether damaged ranks can't be corrected before this step: the old object would refuse or undo the correction.
+    let precedesCorrection: Bool
 
     init(
         _ purpose: String, _ statements: [String], missing: [String] = [], lock: Lock, by actor: Actor,
-        execution: Execution = .together
+        execution: Execution = .together, precedesCorrection: Bool = false
     ) {
         self.purpose = purpose
         self.missing = missing
@@ -46,5 +48,6 @@ package struct AttachStep: Hashable, Sendable {
         self.lock = lock
         self.actor = actor
         self.execution = execution
+        self.precedesCorrection = precedesCorrection
     }
 }

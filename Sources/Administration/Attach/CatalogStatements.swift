@@ -88,7 +88,8 @@ enum CatalogStatements {
 
     /// The columns of ``columns(of:)``.
     enum AttributeColumn: Int {
-        case name, type, declaredType, isNotNull, isGenerated, hasDefault, isIdentityAlways, foreignTypeOwner, cast
+        case name, type, declaredType, isNotNull, isGenerated, hasDefault, isIdentityAlways, isIdentity,
+            foreignTypeOwner, cast
         /// The first two of the columns of ``KeyType/columns(of:)``.
         case baseSchema, baseType
     }
@@ -102,6 +103,7 @@ enum CatalogStatements {
                 WHERE rule.conrelid = stored.attrelid AND rule.contype = 'n' AND rule.conkey[1] = stored.attnum
                     AND NOT rule.convalidated),
             stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '', stored.attidentity = 'a',
+            stored.attidentity <> '',
             \(foreignTypeOwner), \(castByFunction), \(KeyType.columns(of: "stored"))
         FROM pg_attribute AS stored
         JOIN pg_class AS relation ON relation.oid = stored.attrelid

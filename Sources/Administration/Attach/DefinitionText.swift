@@ -9,7 +9,7 @@ enum DefinitionText {
     /// - Returns: For example `checkgcdrank_num,rank_den=1`.
     private static func reduced(_ text: String) -> String {
         let part =
-            /(?<name>"(?:[^"]|"")*")|(?<constant>E?'(?:[^']|'')*')|(?<cast>::(?:"(?:[^"]|"")*"|[\w.])+(?:\([\d,]+\))?)|(?<other>pg_catalog\.|OPERATOR\(|\bROW\b|[\s()])/
+            /(?<name>"(?:[^"]|"")*")|(?<constant>E?'(?:[^']|'')*')|(?<cast>::(?:"(?:[^"]|"")*"|[\w.])+(?:\([\d,]+\))?)|(?<other>\bpg_catalog\.|OPERATOR\(|\bROW\b|[\s()])/
             .matchingSemantics(.unicodeScalar)
         return text.replacing(part) { match -> String in
             if let name = match.output.name { return String(name.dropFirst().dropLast()) }

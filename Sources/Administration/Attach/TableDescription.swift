@@ -18,7 +18,8 @@ package struct TableDescription: Hashable, Sendable {
         package let isGenerated: Bool
         package let hasDefault: Bool
         /// Whether an INSERT can't give a value.
-        package let isIdentityAlways: Bool
+        let isIdentityAlways: Bool
+        let isIdentity: Bool
         /// The role that could change what a key of this type does, and is neither the table's owner nor a superuser.
         package let foreignTypeOwner: String?
         /// A cast of the type by a function, such as `(mood AS text)`.

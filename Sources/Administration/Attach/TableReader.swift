@@ -144,6 +144,7 @@ package enum TableReader {
                     isNotNull: try row.decode(Column.isNotNull), isGenerated: try row.decode(Column.isGenerated),
                     hasDefault: try row.decode(Column.hasDefault),
                     isIdentityAlways: try row.decode(Column.isIdentityAlways),
+                    isIdentity: try row.decode(Column.isIdentity),
                     foreignTypeOwner: try row.decode(Column.foreignTypeOwner), cast: try row.decode(Column.cast)))
         }
         return columns

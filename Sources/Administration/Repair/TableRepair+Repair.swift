@@ -65,8 +65,13 @@ extension TableRepair {
             try await attacher.run(columns, on: definition.names)
             return try await repair(definition, try await self.findings(of: definition), placingRows: placingRows)
         }
-        if findings.damagedRows > 0 { try await correctRanks(definition) }
-        for step in findings.missing { try await attacher.run(step, on: definition.names) }
+        var steps = findings.missing
+        if findings.damagedRows > 0 {
+            for step in steps where step.precedesCorrection { try await attacher.run(step, on: definition.names) }
+            try await correctRanks(definition)
+            steps.removeAll(where: \.precedesCorrection)
+        }
+        for step in steps { try await attacher.run(step, on: definition.names) }
         guard placingRows else { return }
         let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         guard table.registered?.isBeingFilled == false else { return }
