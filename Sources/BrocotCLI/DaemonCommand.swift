@@ -117,13 +117,20 @@ struct DaemonCommand: AsyncParsableCommand {
             let lines = settings.table(try settings.connection.parameters()).lines
             return Stream.output.printUnchanged(lines.joined(separator: "\n"))
         }
-        let logger = settings.log.makeLogger(output: LogOutput())
+        let output = LogOutput()
+        let logger = settings.log.makeLogger(output: output)
         do {
             try await run(settings, logger)
         } catch {
+            guard let status = ExitStatus(of: error) else { throw error }
             // With a JSON log, the reason is a line of the log, so that programs can read it.
-            guard settings.log.format.value == .json, let status = ExitStatus(of: error) else { throw error }
-            logger.critical("\(error)")
+            if settings.log.format.value == .json {
+                logger.critical("\(error)")
+            } else {
+                output.printLine(Main.explanation(of: error).printableLines) {
+                    "brocot: \(LogOutput.notice(ofLostLines: $0))"
+                }
+            }
             throw LoggedFailure(status: status)
         }
     }

@@ -32,8 +32,7 @@ struct LineLogHandler: LogHandler {
         let line = line(event.level, event.message, details)
         guard let output else { return Stream.error.printUnchanged(line) }
         output.printLine(line) { lostLines in
-            let lines = lostLines == 1 ? "1 line of the log was lost" : "\(lostLines) lines of the log were lost"
-            return self.line(.warning, "\(lines), because nobody read standard error", [:])
+            self.line(.warning, "\(LogOutput.notice(ofLostLines: lostLines))", [:])
         }
     }
 

@@ -48,6 +48,11 @@ final class LogOutput: Sendable {
         }
     }
 
+    /// The text of a warning for people.
+    static func notice(ofLostLines count: Int) -> String {
+        "\(count == 1 ? "1 line of the log was lost" : "\(count) lines of the log were lost"), because nobody read standard error"
+    }
+
     /// Returns false if the reader does not take the line. A line that can never be written, because the reader is gone, is dropped without
     /// a trace.
     private func print(_ line: String, _ state: inout State) -> Bool {

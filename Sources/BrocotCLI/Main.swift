@@ -56,15 +56,20 @@ enum Main {
         Hint: Another session keeps a table or the list locked. For a table, brocot doctor names the session: see table locks
         """
 
+    /// What a person reads of an error with an exit status of its own, on one or several lines.
+    static func explanation(of error: any Error) -> String {
+        let reason = "brocot: \(error)"
+        return switch Connection.serverError(in: error)?.sqlState {
+        case .queryCanceled?: "\(reason)\n\(adviceAfterCancellation)"
+        case .lockNotAvailable?: "\(reason)\n\(adviceAfterLockTimeout)"
+        default: reason
+        }
+    }
+
     private static func report(_ error: any Error) -> ExitStatus {
         if let logged = error as? LoggedFailure { return logged.status }
         if let status = ExitStatus(of: error) {
-            Stream.error.printText("brocot: \(error)")
-            switch Connection.serverError(in: error)?.sqlState {
-            case .queryCanceled?: Stream.error.printText(adviceAfterCancellation)
-            case .lockNotAvailable?: Stream.error.printText(adviceAfterLockTimeout)
-            default: break
-            }
+            Stream.error.printText(explanation(of: error))
             return status
         }
         if let asked = error as? ExitCode { return ExitStatus(rawValue: asked.rawValue) ?? .failed }

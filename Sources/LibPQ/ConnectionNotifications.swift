@@ -39,7 +39,7 @@ extension Connection {
 
     /// The time in which the session that notifies connects and notifies. A pooler without a free connection accepts its login at once, and keeps
     /// its statement waiting.
-    private static let longestSending = Duration.seconds(10)
+    package static let longestSending = Duration.seconds(10)
 
     /// Tests whether notifications of other sessions arrive on a channel that this session listens to. Through a pooler in
     /// transaction mode, none arrives. (A session's own notification arrives even there, with the answer to the statement.)
@@ -47,14 +47,15 @@ extension Connection {
     /// - Parameters:
     ///   - channel: The channel. Other notifications that arrive meanwhile are dropped.
     ///   - sender: How the session connects that notifies.
+    ///   - limit: How long that session may take to connect and to notify.
     /// - Returns: Whether the notification arrived in time.
     /// - Throws: An error of one of the two connections; `connectionFailed` if the other one takes too long.
     package nonisolated func receivesNotification(
-        on channel: String, from sender: ConnectionParameters
+        on channel: String, from sender: ConnectionParameters, sendingWithin limit: Duration = longestSending
     ) async throws(PostgresError) -> Bool {
         let payload = "test \(UInt64.random(in: 0 ... .max))"
         let longestDelivery = try await Self.longestDelivery(isDirect: isDirect())
-        try await Self.notify(channel, payload, from: sender, logger)
+        try await Self.notify(channel, payload, from: sender, within: limit, logger)
         return try await run { connection throws(PostgresError) in
             let deadline = ContinuousClock.now + longestDelivery
             while ContinuousClock.now < deadline {
@@ -66,12 +67,16 @@ extension Connection {
     }
 
     private static func notify(
-        _ channel: String, _ payload: String, from sender: ConnectionParameters, _ logger: Logger
+        _ channel: String, _ payload: String, from sender: ConnectionParameters, within duration: Duration,
+        _ logger: Logger
     ) async throws(PostgresError) {
         let sending = Task { () async -> Result<Void, PostgresError> in
             do throws(PostgresError) {
                 let other = try await Connection.connect(sender, logger: logger)
-                _ = try await other.query("SELECT pg_catalog.pg_notify(\(channel), \(payload))")
+                // Only `run` ends a statement without an answer when the task is cancelled.
+                try await other.run { other throws(PostgresError) in
+                    _ = try other.query("SELECT pg_catalog.pg_notify(\(channel), \(payload))")
+                }
                 await other.close()
                 return .success(())
             } catch {
@@ -79,7 +84,7 @@ extension Connection {
             }
         }
         let limit = Task {
-            try await Task.sleep(for: longestSending)
+            try await Task.sleep(for: duration)
             sending.cancel()
         }
         defer { limit.cancel() }
@@ -92,7 +97,7 @@ extension Connection {
             return try result.get()
         }
         throw PostgresError(
-            .connectionFailed, "a second connection, which sends a notification, had no answer within \(longestSending)"
+            .connectionFailed, "a second connection, which sends a notification, had no answer within \(duration)"
         )
     }
 

@@ -33,11 +33,23 @@ import Testing
         #expect(pipe.drain().allSatisfy { $0 == "y" })
     }
 
-    /// Runs a daemon, and sends it SIGTERM after `body`.
+    @Test(
+        "A drain with a full log ends with 7 if only requests of a paused list are left", .database,
+        arguments: ["text", "json"])
+    func statusOfDrain(format: String) async throws {
+        let pipe = try LogPipe()
+        pipe.fill()
+        try await TestDatabase.current.connect().execute(
+            script: "SELECT brocot.pause('items', 'l'); SELECT brocot.move('l', 'a', last => true)")
+        let (status, _) = try await Self.runDaemon(["--drain", "--log-format", format], log: pipe, isEnded: false) {}
+        #expect(status == .exited(7))
+    }
+
+    /// Runs a daemon, and sends it SIGTERM after `body` unless it ends by itself.
     ///
     /// - Returns: how it ended, and how long that took.
     private static func runDaemon(
-        _ options: [String], log: LogPipe, _ body: @escaping @Sendable () async throws -> Void
+        _ options: [String], log: LogPipe, isEnded: Bool = true, _ body: @escaping @Sendable () async throws -> Void
     ) async throws -> (TerminationStatus, Duration) {
         let url = TestDatabase.current.url
         return try await withDeadline("the daemon with a full log ended") {
@@ -48,7 +60,7 @@ import Testing
             ) { execution in
                 do {
                     try await body()
-                    try execution.send(signal: .terminate)
+                    if isEnded { try execution.send(signal: .terminate) }
                     return ContinuousClock.now
                 } catch {
                     try execution.send(signal: .kill)

@@ -25,15 +25,39 @@ import Testing
         #expect(try await listener.receivesNotification(on: "news", from: parameters))
     }
 
-    @Test(.database(migrated: false, mostlyWaits: true))
-    func `The notification of a slow server is waited for`() async throws {
+    /// The parameters of a session that notifies through a proxy.
+    private func sender() throws -> (ConnectionParameters, FaultProxy) {
         var sender = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         let proxy = try FaultProxy(serverPorts: [try #require(sender["port"].flatMap { UInt16($0) })])
-        defer { proxy.close() }
         sender["port"] = "\(proxy.ports[0])"
         sender["sslmode"] = "disable"
         sender["gssencmode"] = "disable"
         sender["application_name"] = "sender of news"
+        return (sender, proxy)
+    }
+
+    @Test(.database(migrated: false, mostlyWaits: true))
+    func `A session that can connect but not notify is not waited for without a limit`() async throws {
+        let (sender, proxy) = try sender()
+        defer { proxy.close() }
+        let listener = try await connect()
+        let request = proxy.nextStop(.beforeRequest) { $0.text.contains("pg_notify") }
+        let test = Task {
+            try await postgresError {
+                _ = try await listener.receivesNotification(on: "news", from: sender, sendingWithin: .seconds(1))
+            }
+        }
+        _ = try #require(await request.reached(within: .seconds(60)))
+        let error = try await withDeadline("the test of notifications ended", within: .seconds(60)) {
+            try await test.value
+        }
+        #expect(error.code == .connectionFailed)
+    }
+
+    @Test(.database(migrated: false, mostlyWaits: true))
+    func `The notification of a slow server is waited for`() async throws {
+        let (sender, proxy) = try sender()
+        defer { proxy.close() }
         let (listener, observer) = (try await connect(), try await connect())
         try await listener.execute(script: "LISTEN news")
 
