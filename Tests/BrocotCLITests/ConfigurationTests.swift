@@ -185,7 +185,10 @@ import Testing
 
     @Test(
         "A configuration file that can't be read is refused with exit code 2 and the reason",
-        arguments: [("/nowhere/brocot.json", "No such file or directory"), ("/tmp", "Is a directory")])
+        arguments: [
+            ("/nowhere/brocot.json", "No such file or directory"), ("/tmp", "Is a directory"),
+            ("/dev/zero", "it has more than 1048576 bytes"),
+        ])
     func unreadableFile(path: String, reason: String) async throws {
         let result = try await dump(["--config", path], [:])
         #expect(result.exitCode == 2)

@@ -48,20 +48,29 @@ struct ConfigurationFile {
         self.values = values
     }
 
+    /// The most bytes of a file: some thousand times those of all settings.
+    private static let mostBytes = 1 << 20
+
     /// Reads a file or a pipe, such as that of `<(…)` in a shell. Foundation refuses to read a pipe.
     private static func read(_ path: String) throws(CommandFailure) -> Data {
         guard let file = fopen(path, "r") else { throw unreadable(path, errno) }
         defer { fclose(file) }
         var data = Data()
         var part = [UInt8](repeating: 0, count: 4_096)
-        while case let count = fread(&part, 1, part.count, file), count > 0 { data.append(contentsOf: part[..<count]) }
+        while case let count = fread(&part, 1, part.count, file), count > 0 {
+            data.append(contentsOf: part[..<count])
+            guard data.count <= mostBytes else { throw unreadable(path, "it has more than \(mostBytes) bytes") }
+        }
         guard ferror(file) == 0 else { throw unreadable(path, errno) }
         return data
     }
 
     private static func unreadable(_ path: String, _ error: Int32) -> CommandFailure {
-        let reason = String(cString: strerror(error))
-        return CommandFailure(.usage, "The configuration file \(path) can't be read: \(reason). See --config.")
+        unreadable(path, String(cString: strerror(error)))
+    }
+
+    private static func unreadable(_ path: String, _ reason: String) -> CommandFailure {
+        CommandFailure(.usage, "The configuration file \(path) can't be read: \(reason). See --config.")
     }
 
     private static func scalars(
