@@ -66,7 +66,7 @@ struct RewrittenRowsTests {
         try await TestDatabase.current.waitUntilBlocked(connection, by: other)
         try await other.execute(script: "COMMIT")
         do {
-            try await moved
+            _ = try await moved
             #expect(ownsRows)
         } catch let error as PostgresError {
             #expect(!ownsRows && error.sqlState?.rawValue == "RK005", "\(error)")
@@ -84,7 +84,7 @@ struct RewrittenRowsTests {
             "SELECT brocot.move_now('a', '2', first => true, ordered_table => 'public.cards')")
         try await TestDatabase.current.waitUntilBlocked(connection, by: other)
         try await other.execute(script: "COMMIT")
-        try await moved
+        _ = try await moved
         let first = try await connection.query("SELECT item || title FROM cards ORDER BY rank LIMIT 1").single()
         #expect(try first.decode(0, as: String.self) == "2x")
     }
