@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Synchronization
+import TestPostgres
 import Testing
 
 @testable import BrocotCLI
@@ -41,13 +42,13 @@ import Testing
     @Test("A long line is written whole if the reader is slower")
     func longLine() async throws {
         let pipe = try LogPipe()
-        let output = LogOutput(pipe.writing, patience: .seconds(3_600))
+        let output = LogOutput(pipe.writing, patience: .seconds(60))
         let line = String(repeating: "0123456789", count: 100_000)
         let reading = Mutex("")
         let reader = Thread { reading.withLock { $0 = pipe.read(upTo: "\n") } }
         reader.start()
         output.print(line)
-        while !reader.isFinished { sched_yield() }
+        try await eventually("the reader has the whole line") { reader.isFinished }
         #expect(reading.withLock { $0 } == line + "\n")
     }
 

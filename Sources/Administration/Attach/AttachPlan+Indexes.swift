@@ -5,7 +5,8 @@ import Ordering
 extension AttachPlan {
     /// The index of a partitioned table consists of the indexes of its partitions, which are attached from the leaves up.
     ///
-    /// If one of these is invalid, nothing can make it valid, and it can't be dropped alone. So all of them are dropped and made again.
+    /// If one of these is invalid, nothing can make it valid, and it can't be dropped alone. So the index of which it is a part is dropped
+    /// with all its parts, and made again.
     static func indexes(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         let names = objects.definition.names
         var (relations, dropping) = (table.relations, [AttachStep]())
