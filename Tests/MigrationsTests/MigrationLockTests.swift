@@ -150,7 +150,9 @@ import Testing
         try await holder.execute(script: "COMMIT")
         #expect(try await migrated.value.map(\.version) == [2])
         #expect(announced.withLock { $0 } == [2])
-        #expect(waits.withLock { $0 } == [[.session(holder.backendProcessIdentifier)]])
+        // Once, although it was tried again. The other session may have had the lock too at that moment.
+        let told = waits.withLock { $0 }
+        #expect(told.count == 1 && told[0].contains(.session(holder.backendProcessIdentifier)), "\(told)")
     }
 
     @Test(
