@@ -193,7 +193,8 @@ extension MigrationStatus {
     fileprivate func refuseUnlessCurrent() throws {
         guard try isBehind() else { return }
         throw CommandFailure(
-            .migrationsPending, "\(counted(pending.count)) pending. Apply them with: brocot migrate up")
+            .migrationsPending,
+            "\(counted(pending.count)) pending. Apply \(pending.count == 1 ? "it" : "them") with: brocot migrate up")
     }
 }
 
