@@ -58,10 +58,7 @@ package struct WorkerRound: Sendable {
     /// Whether nothing was decided since ``serveAllLists()``.
     private var servesAllLists = false
     private var waking = Waking.awake
-    /// See ``Turn/roundsInVain``.
-    private var roundsInVain = 0
-    /// See ``Turn/roundsWithoutDecision``.
-    private var roundsWithoutDecision = 0
+    private var fruitlessRounds = FruitlessRounds()
     /// The wait for more requests before the next round; nil if there is none.
     private var gathering: Gathering?
     /// See ``Turn``.
@@ -100,7 +97,7 @@ package struct WorkerRound: Sendable {
     mutating func serveAllLists() {
         crowdedOut.forgetWaiting()
         servesAllLists = true
-        roundsInVain = 0
+        fruitlessRounds.forgetInVain()
     }
 
     /// Continues the round at this list.
@@ -138,8 +135,7 @@ package struct WorkerRound: Sendable {
         report.undecided.crowdedOut = crowdedOut.undecided(report.undecided.crowdedOut)
         if report.hasDecisions {
             servesAllLists = false
-            roundsInVain /= 2
-            roundsWithoutDecision = 0
+            fruitlessRounds.noteDecision()
         }
         postponedTurns.noteFailures(of: report, retried, at: now)
         switch batch {
@@ -232,12 +228,9 @@ package struct WorkerRound: Sendable {
         case .nothingToDo: crowdedOut.endRound(isWhole: true, at: now)
         case .nextRound(let decided, let isWhole, let areRequestsWaiting):
             hasEndedRound = true
-            if !postponed.areAnyFailing { roundsWithoutDecision += 1 }
-            if isWhole, !report.hasDecisions,
-                areRequestsWaiting && postponed.areOnlyBrieflyUnavailable || postponed.areTooManyFailing
-            {
-                roundsInVain += 1
-            }
+            fruitlessRounds.noteEnd(
+                isWhole: isWhole, hasDecisions: report.hasDecisions, areRequestsWaiting: areRequestsWaiting,
+                leavingOut: postponed)
             crowdedOut.endRound(isWhole: isWhole, at: now)
             gather(after: decided)
         }
@@ -272,6 +265,6 @@ package struct WorkerRound: Sendable {
         return .end(
             Turn(
                 result: result, hasEndedRound: hasEndedRound, hasMetAnotherWorker: hasMetAnotherWorker,
-                roundsInVain: roundsInVain, roundsWithoutDecision: roundsWithoutDecision))
+                fruitlessRounds: fruitlessRounds))
     }
 }
