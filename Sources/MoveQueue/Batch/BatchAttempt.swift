@@ -79,10 +79,9 @@ struct BatchAttempt {
         report.hasLostProgress = try !queue.isProgressValid(on: connection)
         guard !report.hasLostProgress, let pending else { return report }
         let batch = ClosedBatch(
-            pending.requests, locked: Set(claim.locked), waiting: Set(claim.waiting),
-            leftOut: Set(claim.lockedByOthers + postponed), firstUnread: pending.firstUnread,
+            pending, in: claim.locked, waiting: Set(claim.waiting), leftOut: Set(claim.lockedByOthers + postponed),
             limit: queue.limits.requestsPerList)
-        report.undecided = UndecidedRequests(of: pending, without: batch, in: claim.locked)
+        report.undecided = batch.undecided
         guard !batch.requests.isEmpty else { return report }
         try queue.limitStatements(on: connection)
         stage = .applying

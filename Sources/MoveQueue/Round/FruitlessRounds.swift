@@ -44,14 +44,14 @@ package struct FruitlessRounds: Sendable {
     /// - Parameters:
     ///   - isWhole: Whether the round began at the last list.
     ///   - hasDecisions: Whether the last batch decided requests.
-    ///   - areRequestsWaiting: Whether the round found requests of waiting lists.
+    ///   - foundWaiting: Whether the round found requests that wait.
     ///   - postponed: The lists that are postponed at its end.
     mutating func noteEnd(
-        isWhole: Bool, hasDecisions: Bool, areRequestsWaiting: Bool, leavingOut postponed: PostponedLists
+        isWhole: Bool, hasDecisions: Bool, foundWaiting: Bool, leavingOut postponed: PostponedLists
     ) {
         if !postponed.areAnyFailing { withoutDecision += 1 }
         if isWhole, !hasDecisions,
-            areRequestsWaiting && postponed.areOnlyBrieflyUnavailable || postponed.areTooManyFailing
+            foundWaiting && postponed.areOnlyBrieflyUnavailable || postponed.areTooManyFailing
         {
             inVain += 1
         }

@@ -91,11 +91,11 @@ package struct WorkerRound: Sendable {
 
     /// Whether crowded-out lists are left out because their requests only waited before the latest call of ``serveAllLists()``, or before
     /// later decisions.
-    var leavesOutLists: Bool { crowdedOut.areSomeWaiting && !servesAllLists }
+    var leavesOutLists: Bool { crowdedOut.leavesOutLists && !servesAllLists }
 
     /// Serves lists again whose requests only waited.
     mutating func serveAllLists() {
-        crowdedOut.forgetWaiting()
+        crowdedOut.forgetOnlyWaiting()
         servesAllLists = true
         fruitlessRounds.forgetInVain()
     }
@@ -147,8 +147,8 @@ package struct WorkerRound: Sendable {
             return end(report.hasDecisions ? .decided(report) : .undecided(report))
         case .servingCrowdedOut(let list):
             postponedTurns.postponed.noteUnavailable(report.unavailable, at: now)
-            guard report.foundOnlyWaitingWork, !report.hasLostProgress else { return noteOthers(report) }
-            crowdedOut.noteWaiting(list, at: now)
+            guard report.foundOnlyWaiting, !report.hasLostProgress else { return noteOthers(report) }
+            crowdedOut.noteOnlyWaiting(list, at: now)
             return serveCrowdedOut()
         case .searching(.oldest):
             search.noteOldest(report, at: now)
@@ -226,10 +226,10 @@ package struct WorkerRound: Sendable {
         switch continuation {
         case .sameLists, .nextLists: break
         case .nothingToDo: crowdedOut.endRound(isWhole: true, at: now)
-        case .nextRound(let decided, let isWhole, let areRequestsWaiting):
+        case .nextRound(let decided, let isWhole, let foundWaiting):
             hasEndedRound = true
             fruitlessRounds.noteEnd(
-                isWhole: isWhole, hasDecisions: report.hasDecisions, areRequestsWaiting: areRequestsWaiting,
+                isWhole: isWhole, hasDecisions: report.hasDecisions, foundWaiting: foundWaiting,
                 leavingOut: postponed)
             crowdedOut.endRound(isWhole: isWhole, at: now)
             gather(after: decided)
@@ -246,10 +246,10 @@ package struct WorkerRound: Sendable {
             return nil
         case .nextLists, .nextRound:
             return report.foundWork ? .undecided(report) : nil
-        case .nothingToDo(let areRequestsWaiting):
+        case .nothingToDo(let foundWaiting):
             waking.endInVain()
             if let due = postponed.nextDue { return .postponed(until: due) }
-            return areRequestsWaiting ? .waiting : .idle
+            return foundWaiting ? .waiting : .idle
         }
     }
 

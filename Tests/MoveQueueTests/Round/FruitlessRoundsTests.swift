@@ -36,15 +36,15 @@ import Testing
 
     /// One end of a round, and which counts it raises.
     struct End: Sendable {
-        let isWhole, hasDecisions, areRequestsWaiting: Bool
+        let isWhole, hasDecisions, foundWaiting: Bool
         let postponed: Postponed
         let inVain, withoutDecision: Bool
 
         init(
-            isWhole: Bool = true, hasDecisions: Bool = false, areRequestsWaiting: Bool = true,
+            isWhole: Bool = true, hasDecisions: Bool = false, foundWaiting: Bool = true,
             _ postponed: Postponed = .none, inVain: Bool, withoutDecision: Bool
         ) {
-            (self.isWhole, self.hasDecisions, self.areRequestsWaiting) = (isWhole, hasDecisions, areRequestsWaiting)
+            (self.isWhole, self.hasDecisions, self.foundWaiting) = (isWhole, hasDecisions, foundWaiting)
             (self.postponed, self.inVain, self.withoutDecision) = (postponed, inVain, withoutDecision)
         }
     }
@@ -55,12 +55,12 @@ import Testing
             End(inVain: true, withoutDecision: true),
             End(isWhole: false, inVain: false, withoutDecision: true),
             End(hasDecisions: true, inVain: false, withoutDecision: true),
-            End(areRequestsWaiting: false, inVain: false, withoutDecision: true),
+            End(foundWaiting: false, inVain: false, withoutDecision: true),
             End(.brieflyUnavailable, inVain: true, withoutDecision: true),
             End(.longUnavailable, inVain: false, withoutDecision: true),
             End(.failing, inVain: false, withoutDecision: false),
             End(.tooManyFailing, inVain: true, withoutDecision: false),
-            End(areRequestsWaiting: false, .tooManyFailing, inVain: true, withoutDecision: false),
+            End(foundWaiting: false, .tooManyFailing, inVain: true, withoutDecision: false),
             End(isWhole: false, .tooManyFailing, inVain: false, withoutDecision: false),
             End(hasDecisions: true, .tooManyFailing, inVain: false, withoutDecision: false),
             End(.tooManyAndOneUnavailable, inVain: false, withoutDecision: false),
@@ -68,7 +68,7 @@ import Testing
     func ends(end: End) {
         var rounds = FruitlessRounds()
         rounds.noteEnd(
-            isWhole: end.isWhole, hasDecisions: end.hasDecisions, areRequestsWaiting: end.areRequestsWaiting,
+            isWhole: end.isWhole, hasDecisions: end.hasDecisions, foundWaiting: end.foundWaiting,
             leavingOut: end.postponed.lists)
         #expect(rounds.inVain == (end.inVain ? 1 : 0))
         #expect(rounds.withoutDecision == (end.withoutDecision ? 1 : 0))
