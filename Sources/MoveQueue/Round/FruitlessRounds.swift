@@ -28,8 +28,7 @@ package struct FruitlessRounds: Sendable {
     package var suggestThatAllWait: Bool { inVain >= Self.mostInVain }
 
     /// How long the worker waits after a turn that decided nothing; nil if these rounds are no reason to wait. New requests end the wait.
-    ///
-    /// - Parameter isShort: Whether it is the daemon's first worker, or the daemon drains.
+    /// `isShort` says whether it is the daemon's first worker, or the daemon drains.
     package func pause(isShort: Bool) -> Duration? {
         guard inVain > 0 || withoutDecision >= Self.fewestWithoutDecision else { return nil }
         let doublings = min((inVain > 0 ? inVain : withoutDecision) - 1, Self.mostDoublings)
