@@ -165,8 +165,8 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
             This needs the right to create schemas in the database.
 
             Exit status: 0 nothing differs · 1 failed, such as a missing right · 2 wrong files · 3 migrations are pending · 4 something \
-            is missing or was changed · 5 another session kept a table locked · 6 cannot connect, or only a standby · 7 the schema has objects of a role that \
-            was not granted to this one, or the database is not in UTF8 · 8 the database is newer
+            is missing or was changed · 5 another session kept a table locked · 6 cannot connect, or only a standby · 7 \
+            the schema has objects of a role that was not granted to this one, or the database is not in UTF8 · 8 the database is newer
             """)
 
     @Flag(help: "Print one JSON object.")
