@@ -37,7 +37,7 @@ struct AttachRules {
 
     private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
 
-    func refuse(_ reason: String) -> AttachError { .refused("\(names.schema).\(names.table): \(reason)") }
+    func refuse(_ reason: String) -> AttachError { .refused("\(names.title): \(reason)") }
 
     private func checkNames() throws(AttachError) {
         for name in [names.schema, names.table, names.rank, definition.itemColumn] + definition.listColumns
