@@ -74,6 +74,6 @@ package struct DetachPlan: Sendable {
                 FROM (SELECT id FROM brocot.move_requests WHERE ordered_table = \(name) ORDER BY id FOR UPDATE) AS pending
                 """,
             ] + names.functions.map { "DROP FUNCTION IF EXISTS brocot.\(quoteIdentifier($0))()" }, lock: .none,
-            by: .schemaOwner)
+            by: .registryOwner)
     }
 }

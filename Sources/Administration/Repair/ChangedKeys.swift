@@ -21,8 +21,8 @@ struct ChangedKeys {
         for column in definition.keyColumns.compactMap(table.column) {
             guard let former = type(of: column.name, in: body), former != column.type else { continue }
             return """
-                column "\(column.name)" is now \(column.displayedType); it was \(Self.displayed(former)). Run the same brocot attach \
-                again, and then: brocot check --repair --place-rows
+                column "\(column.name)" is now \(column.displayedType); it was \(Self.displayed(former)). New rows get no place. Run the \
+                same brocot attach again, and then: brocot check --repair --place-rows
                 """
         }
         return nil

@@ -134,9 +134,11 @@ import Testing
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let found = try await repair.findings(of: AttachFixture.definition())
         #expect(
-            found.reasonNotRepairable == """
+            found.lines() == [
+                """
                 the table is now public.jobs. Rename it back, or run: brocot detach public.tasks, and attach public.jobs. The order stays.
-                """)
+                """
+            ])
         try await fixture.detach()
         #expect(try await fixture.texts("SELECT count(*) FROM pg_trigger WHERE tgrelid = 'jobs'::regclass") == ["0"])
     }
@@ -161,7 +163,7 @@ import Testing
         let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: change)
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        #expect(try await repair.findings(of: AttachFixture.definition()).reasonNotRepairable == reason)
+        #expect(try await repair.findings(of: AttachFixture.definition()).lines() == [reason])
     }
 
     @Test(
@@ -189,10 +191,10 @@ import Testing
         let definition = AttachFixture.definition()
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let found = try await repair.findings(of: definition)
-        #expect(found.lines() == ["public.tasks_old has the triggers of this order too. \(advice)"])
+        #expect(found.lines() == ["public.tasks_old has the triggers of this order too. \(advice)."])
         #expect(found.needsPerson && !found.isEmpty && !found.isRepairable)
         let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
-        #expect(OrderFault.all(of: definition, on: table).map(\.advice) == ["\(advice)."])
+        #expect(OrderFaults(of: definition, on: table).all.map(\.text) == found.lines())
         #expect(try await fixture.catalog() == before)
         let old = AttachFixture.definition(table: "tasks_old")
         try await fixture.attach(old)
