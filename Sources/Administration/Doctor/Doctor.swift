@@ -135,12 +135,13 @@ package struct Doctor: Sendable {
     }
 
     private func replica(_ connection: Connection) async -> CheckResult {
-        guard await connection.parameterStatus("in_hot_standby") == "on" else {
-            return .ok("replica", "this is a primary")
+        await attempt("replica", connection) { connection throws(PostgresError) in
+            guard try connection.isStandby() else { return .ok("replica", "this is a primary") }
+            return .failure(
+                "replica", "this is a standby, which can't be written to",
+                advice: "Connect to the primary; with several hosts, add target_session_attrs=read-write.",
+                .cannotConnect)
         }
-        return .failure(
-            "replica", "this is a standby, which can't be written to",
-            advice: "Connect to the primary; with several hosts, add target_session_attrs=read-write.", .cannotConnect)
     }
 
     private func pooler(_ connection: Connection) async -> CheckResult {
