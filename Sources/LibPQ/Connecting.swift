@@ -105,7 +105,10 @@ struct Connecting {
                         code: .connectionFailed,
                         message: "no answer in time from the server for \(attempt.summary)",
                         connectionFailure: .timedOut,
-                        hint: "Is the host right, and does a firewall drop packets? connect_timeout sets the seconds.",
+                        hint: """
+                            Is the host right, does a firewall drop packets, or is it a pooler that can't reach its server? \
+                            connect_timeout sets the seconds.
+                            """,
                         isConnectionLost: true))
             }
             let socket = PQsocket(connection)
@@ -210,10 +213,10 @@ private let failuresByMessage: [(text: String, failure: PostgresError.Connection
     ("\" does not exist", .noSuchDatabase),
     ("authentication failed", .authenticationFailed),
     ("fe_sendauth: no password supplied", .authenticationFailed),
-    ("no more connections allowed", .notAccepting),
     ("(server down)", .notAccepting),
     ("server login has been failing", .notAccepting),
     ("pgbouncer cannot connect to server", .notAccepting),
+    if let refusal = PoolerRefusal(sqlState, message) { return refusal.mayPass ? .notAccepting : .other }
     ("server conn crashed", .notAccepting),
     ("could not fork new process for connection", .notAccepting),
     ("session is read-only", .standby),
@@ -239,7 +242,7 @@ private func hint(after sqlState: SQLState?, _ message: String, _ parameters: Co
     // The server refuses a setting in `options` with the same SQLSTATE.
     case .insufficientPrivilege? where message.contains("for database "):
         "As the database's owner: \(parameters.connectCommand)"
-    default: nil
+    default: PoolerRefusal(sqlState, message)?.hint
     }
 }
 

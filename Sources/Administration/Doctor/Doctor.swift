@@ -42,7 +42,8 @@ package struct Doctor: Sendable {
     static let lockTimeout = Duration.seconds(1)
 
     static func advice(after error: PostgresError?) -> String {
-        if let error, error.code == .connectionFailed { return error.hint ?? connectionAdvice }
+        if let error, error.code != .server, let hint = error.hint { return hint }
+        if error?.code == .connectionFailed { return connectionAdvice }
         return error?.sqlState == .queryCanceled
             ? "If the role's statement_timeout is short: ALTER ROLE … RESET statement_timeout. Run brocot doctor again."
             : "Remove the cause of the error, and run brocot doctor again."
@@ -50,17 +51,21 @@ package struct Doctor: Sendable {
     private static let connectionAdvice = "Check the URL, and that the server accepts connections from here."
 
     private func examine(_ connection: Connection) async -> [CheckResult] {
-        var findings = [
-            version(connection), await encoding(connection), await replica(connection), await pooler(connection),
-        ]
-        findings += [await delivery(connection), await sessionTimeout(connection), await lockTable(connection)]
-        findings.append(await tableLocks(connection))
-        let schema = await schema(connection)
-        findings.append(schema)
-        if schema.level == .ok {
-            for check in checksOfSchema { findings.append(await check(connection)) }
+        let ofServer = await results(
+            of: [version, encoding, replica, pooler, delivery, sessionTimeout, lockTable, tableLocks, schema],
+            on: connection)
+        let rest = (ofServer.last?.level == .ok ? checksOfSchema : []) + [deadRows]
+        return ofServer + (await results(of: rest, on: connection))
+    }
+
+    /// Each check after the loss of the connection would only say that it is lost.
+    private func results(of checks: [Check], on connection: Connection) async -> [CheckResult] {
+        var results: [CheckResult] = []
+        for check in checks {
+            guard await !connection.isLost else { break }
+            results.append(await check(connection))
         }
-        return findings + [await deadRows(connection)]
+        return results
     }
 
     private typealias Check = (Connection) async -> CheckResult
@@ -110,7 +115,8 @@ package struct Doctor: Sendable {
     }
 
     static func connectionLost(_ check: String, _ error: PostgresError) -> CheckResult {
-        .failure(check, "the connection was lost: \(error.message)", advice: connectionAdvice, .cannotConnect)
+        .failure(
+            check, "the connection was lost: \(error.message)", advice: error.hint ?? connectionAdvice, .cannotConnect)
     }
 
     // MARK: The server
@@ -171,4 +177,5 @@ package struct Doctor: Sendable {
             advice:
                 "Requests are still applied, but up to 1.5 s later. Connect the daemon directly, or in session mode.")
     }
+            guard await !connection.isLost else { return Self.connectionLost("notify", error) }
 }
