@@ -26,18 +26,19 @@ struct Connecting {
             }
         }
         guard failures.count > 1 else { throw failures[0] }
+        // If a host failed for a reason that may pass, that host may be the primary: waiting may help then, and to look for another server
+        // does not.
+        let passing = failures.first { $0.connectionFailure?.mayPass == true }
+        let standby = passing == nil ? failures.first { $0.connectionFailure == .standby } : nil
         // The error of a host that answered is more useful than that of a host that did not answer.
         let mostUseful =
-            failures.first { $0.connectionFailure == .standby } ?? failures.first { $0.connectionFailure == .other }
-            ?? failures[failures.count - 1]
-        // If another host failed for a reason that may pass, that host may be the primary: waiting may help then.
-        let passing = failures.lazy.compactMap(\.connectionFailure).first(where: \.mayPass)
+            standby ?? failures.first { $0.connectionFailure == .other } ?? passing ?? failures[failures.count - 1]
         throw mostUseful.with { fields in
             // With prefer-standby, each host is tried twice.
             var messages: [String] = []
             for failure in failures where !messages.contains(failure.message) { messages.append(failure.message) }
             fields.message = messages.joined(separator: "\n")
-            fields.connectionFailure = passing ?? fields.connectionFailure
+            fields.connectionFailure = passing?.connectionFailure ?? fields.connectionFailure
         }
     }
 
