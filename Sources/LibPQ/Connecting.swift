@@ -48,7 +48,11 @@ struct Connecting {
         let deadline = timeout(of: connection).map { ContinuousClock.now + $0 }
         // libpq reports a refused connection only as text. This verbosity includes the SQLSTATE in that text.
         PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
-        var status = PQstatus(connection) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
+        var status = PGRES_POLLING_WRITING
+        if PQstatus(connection) == CONNECTION_BAD {
+            if let error = invalidParameters(String(cString: PQerrorMessage(connection)), at: attempt) { throw error }
+            status = PGRES_POLLING_FAILED
+        }
         while status != PGRES_POLLING_OK {
             guard status != PGRES_POLLING_FAILED else {
                 throw connectionFailure(String(cString: PQerrorMessage(connection)), at: attempt)
@@ -174,6 +178,19 @@ func connectionFailure(_ account: String, at parameters: ConnectionParameters) -
             isConnectionLost: true))
 }
 
+/// The error if libpq refuses the parameters themselves, such as an unknown `sslmode` or a service that is not defined; nil if it began
+/// to connect.
+private func invalidParameters(_ account: String, at parameters: ConnectionParameters) -> PostgresError? {
+    let failure = connectionFailure(account, at: parameters)
+    // Once libpq has an address, its message begins with it.
+    guard failure.connectionFailure == .other, !account.contains(/^(connection to|could not connect to) server/) else {
+        return nil
+    }
+    return PostgresError(
+        .invalidParameters, failure.message,
+        hint: "Check the URL, the variables of the environment whose names begin with PG, and the service file.")
+}
+
 /// Takes `28P01: ` out of `FATAL:  28P01: password authentication failed`.
 private func splitState(_ line: Substring) -> (SQLState?, String) {
     var rest = line
@@ -200,6 +217,7 @@ private func classify(_ sqlState: SQLState?, _ message: String) -> PostgresError
     case let state? where state.isCausedByServer: return .notAccepting
     default: break
     }
+    if let refusal = PoolerRefusal(sqlState, message) { return refusal.mayPass ? .notAccepting : .other }
     // PgBouncer's other messages repeat what its server said, mostly that the server is starting or stopping.
     return failuresByMessage.first { message.contains($0.text) }?.failure
         ?? (sqlState == .protocolViolation ? .notAccepting : .other)
@@ -217,7 +235,6 @@ private let failuresByMessage: [(text: String, failure: PostgresError.Connection
     ("(server down)", .notAccepting),
     ("server login has been failing", .notAccepting),
     ("pgbouncer cannot connect to server", .notAccepting),
-    if let refusal = PoolerRefusal(sqlState, message) { return refusal.mayPass ? .notAccepting : .other }
     ("server conn crashed", .notAccepting),
     ("could not fork new process for connection", .notAccepting),
     ("session is read-only", .standby),
