@@ -3,7 +3,7 @@ import Logging
 
 /// Finds problems that keep Brocot from working, or from working well.
 package struct Doctor: Sendable {
-    package let parameters: ConnectionParameters
+    let parameters: ConnectionParameters
     /// The kind of role whose rights the current role should have.
     package let role: RoleKind
     /// The age from which a transaction counts as old.
@@ -18,6 +18,8 @@ package struct Doctor: Sendable {
         parameters: ConnectionParameters, role: RoleKind, oldTransaction: Duration, farBehind: Int = 1_000_000,
         logRetention: Duration? = nil, logger: Logger
     ) {
+        var parameters = parameters
+        parameters.answerTimeout = Self.answerTimeout
         self.parameters = parameters
         self.role = role
         self.oldTransaction = oldTransaction
@@ -40,6 +42,10 @@ package struct Doctor: Sendable {
 
     /// No check waits for long if another session has locked a table.
     static let lockTimeout = Duration.seconds(1)
+
+    private static let statementTimeout = Duration.seconds(30)
+    /// The server itself ends its statements before. A proxy or pooler may send nothing at all.
+    private static let answerTimeout = Duration.seconds(40)
 
     static func advice(after error: PostgresError?) -> String {
         if let error, error.code != .server, let hint = error.hint { return hint }
@@ -94,7 +100,8 @@ package struct Doctor: Sendable {
                 try connection.transaction(
                     .repeatableReadOnly,
                     settings: [
-                        ("lock_timeout", "\(Self.lockTimeout.milliseconds)"), ("statement_timeout", "30s"),
+                        ("lock_timeout", "\(Self.lockTimeout.milliseconds)"),
+                        ("statement_timeout", "\(Self.statementTimeout.milliseconds)"),
                         TableReader.printedNames,
                     ], body)
             }
@@ -170,6 +177,7 @@ package struct Doctor: Sendable {
         } catch {
             // A pooler may give this session to others.
             _ = try? await connection.execute(DoctorStatements.unlisten(channel))
+            guard await !connection.isLost else { return Self.connectionLost("notify", error) }
             return .warning("notify", "could not be checked: \(error.message)", advice: Self.advice(after: error))
         }
         return .warning(
@@ -177,5 +185,4 @@ package struct Doctor: Sendable {
             advice:
                 "Requests are still applied, but up to 1.5 s later. Connect the daemon directly, or in session mode.")
     }
-            guard await !connection.isLost else { return Self.connectionLost("notify", error) }
 }
