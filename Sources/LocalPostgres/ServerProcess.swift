@@ -44,7 +44,8 @@ struct ServerProcess: Sendable {
         let announced = Task { try await announcements.first { _ in true } }
         do {
             guard let process = try await announced.value else {
-                throw LocalPostgresError.startFailed(reason: "it has no data to work with", log: launch.directory.logTail())
+                throw LocalPostgresError.startFailed(
+                    reason: "it has no data to work with", log: launch.directory.logTail())
             }
             return ServerProcess(serverProcess: process, termination: termination)
         } catch let error as LocalPostgresError {
