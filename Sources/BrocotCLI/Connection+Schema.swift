@@ -5,9 +5,10 @@ import Migrations
 extension Connection {
     /// Makes sure that the server is not a standby.
     ///
-    /// - Throws: ``CommandFailure`` `.cannotConnect`, with what to do.
-    func requireWritable() throws {
-        guard parameterStatus("in_hot_standby") != "on" else {
+    /// - Throws: ``CommandFailure`` `.cannotConnect`, with what to do; an error of the server or the connection.
+    nonisolated func requireWritable() async throws {
+        let isStandby = try await run { connection throws(PostgresError) in try connection.isStandby() }
+        guard !isStandby else {
             throw CommandFailure(
                 .cannotConnect,
                 "\(summary) is a standby, which can't be written to. Connect to the primary; with several hosts, "

@@ -28,9 +28,13 @@ struct ConnectionOptions: ParsableArguments {
         return (try ConnectionSettings(reader).parameters(logger: logger), logger)
     }
 
-    /// Opens one connection.
-    func connect() async throws -> Connection {
-        let (parameters, logger) = try resolve()
+    /// The limit for the answers of commands that read only a little.
+    static let answerTimeoutOfReaders = Duration.seconds(30)
+
+    /// Opens one connection, with this limit for each answer: see `ConnectionParameters.answerTimeout`.
+    func connect(answerTimeout: Duration? = nil) async throws -> Connection {
+        var (parameters, logger) = try resolve()
+        parameters.answerTimeout = answerTimeout
         return try await Connection.connect(parameters, logger: logger)
     }
 }

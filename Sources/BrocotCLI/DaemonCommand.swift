@@ -254,6 +254,7 @@ extension PostgresError {
     /// Whether waiting may help: the server went away, is starting, or can't be reached, or a table is locked.
     fileprivate var mayPassByItself: Bool {
         sqlState == .lockNotAvailable
-            || isConnectionLost && (code != .connectionFailed || connectionFailure?.mayPass == true)
+            || isConnectionLost && !isForbiddenByPooler
+                && (code != .connectionFailed || connectionFailure?.mayPass == true)
     }
 }

@@ -40,7 +40,7 @@ struct ShowCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let database = try await connection.connect()
+        let database = try await connection.connect(answerTimeout: ConnectionOptions.answerTimeoutOfReaders)
         let table: String = try await database.orderedTable(named: table)
         let items = try await database.advisingGrant(.reader) {
             try await database.requireTrusted(.order(table))

@@ -35,7 +35,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let database = try await connection.connect()
+        let database = try await connection.connect(answerTimeout: ConnectionOptions.answerTimeoutOfReaders)
         let status = try await database.advisingGrant(.requester) {
             try await database.requireSchema()
             return try await database.run { connection throws(PostgresError) in

@@ -44,7 +44,7 @@ package struct DaemonConfiguration: Sendable {
 
     /// Called for each new connection of the listener. The result determines the daemon's readiness.
     package var checkReadiness: ReadinessCheck = { connection in
-        await connection.parameterStatus("in_hot_standby") == "on" ? "the server is a standby" : nil
+        try await connection.isStandby() ? "the server is a standby" : nil
     }
     /// Called again on the listener's connection, once in a few seconds, while probes ask for the readiness, and after a check that found a
     /// reason. The check must be cheap.

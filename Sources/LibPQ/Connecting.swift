@@ -26,18 +26,19 @@ struct Connecting {
             }
         }
         guard failures.count > 1 else { throw failures[0] }
+        // If a host failed for a reason that may pass, that host may be the primary: waiting may help then, and to look for another server
+        // does not.
+        let passing = failures.first { $0.connectionFailure?.mayPass == true }
+        let standby = passing == nil ? failures.first { $0.connectionFailure == .standby } : nil
         // The error of a host that answered is more useful than that of a host that did not answer.
         let mostUseful =
-            failures.first { $0.connectionFailure == .standby } ?? failures.first { $0.connectionFailure == .other }
-            ?? failures[failures.count - 1]
-        // If another host failed for a reason that may pass, that host may be the primary: waiting may help then.
-        let passing = failures.lazy.compactMap(\.connectionFailure).first(where: \.mayPass)
+            standby ?? failures.first { $0.connectionFailure == .other } ?? passing ?? failures[failures.count - 1]
         throw mostUseful.with { fields in
             // With prefer-standby, each host is tried twice.
             var messages: [String] = []
             for failure in failures where !messages.contains(failure.message) { messages.append(failure.message) }
             fields.message = messages.joined(separator: "\n")
-            fields.connectionFailure = passing ?? fields.connectionFailure
+            fields.connectionFailure = passing?.connectionFailure ?? fields.connectionFailure
         }
     }
 
@@ -47,7 +48,11 @@ struct Connecting {
         let deadline = timeout(of: connection).map { ContinuousClock.now + $0 }
         // libpq reports a refused connection only as text. This verbosity includes the SQLSTATE in that text.
         PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
-        var status = PQstatus(connection) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
+        var status = PGRES_POLLING_WRITING
+        if PQstatus(connection) == CONNECTION_BAD {
+            if let error = invalidParameters(String(cString: PQerrorMessage(connection)), at: attempt) { throw error }
+            status = PGRES_POLLING_FAILED
+        }
         while status != PGRES_POLLING_OK {
             guard status != PGRES_POLLING_FAILED else {
                 throw connectionFailure(String(cString: PQerrorMessage(connection)), at: attempt)
@@ -105,7 +110,10 @@ struct Connecting {
                         code: .connectionFailed,
                         message: "no answer in time from the server for \(attempt.summary)",
                         connectionFailure: .timedOut,
-                        hint: "Is the host right, and does a firewall drop packets? connect_timeout sets the seconds.",
+                        hint: """
+                            Is the host right, does a firewall drop packets, or is it a pooler that can't reach its server? \
+                            connect_timeout sets the seconds.
+                            """,
                         isConnectionLost: true))
             }
             let socket = PQsocket(connection)
@@ -170,6 +178,19 @@ func connectionFailure(_ account: String, at parameters: ConnectionParameters) -
             isConnectionLost: true))
 }
 
+/// The error if libpq refuses the parameters themselves, such as an unknown `sslmode` or a service that is not defined; nil if it began
+/// to connect.
+private func invalidParameters(_ account: String, at parameters: ConnectionParameters) -> PostgresError? {
+    let failure = connectionFailure(account, at: parameters)
+    // Once libpq has an address, its message begins with it.
+    guard failure.connectionFailure == .other, !account.contains(/^(connection to|could not connect to) server/) else {
+        return nil
+    }
+    return PostgresError(
+        .invalidParameters, failure.message,
+        hint: "Check the URL, the variables of the environment whose names begin with PG, and the service file.")
+}
+
 /// Takes `28P01: ` out of `FATAL:  28P01: password authentication failed`.
 private func splitState(_ line: Substring) -> (SQLState?, String) {
     var rest = line
@@ -196,6 +217,7 @@ private func classify(_ sqlState: SQLState?, _ message: String) -> PostgresError
     case let state? where state.isCausedByServer: return .notAccepting
     default: break
     }
+    if let refusal = PoolerRefusal(sqlState, message) { return refusal.mayPass ? .notAccepting : .other }
     // PgBouncer's other messages repeat what its server said, mostly that the server is starting or stopping.
     return failuresByMessage.first { message.contains($0.text) }?.failure
         ?? (sqlState == .protocolViolation ? .notAccepting : .other)
@@ -210,7 +232,6 @@ private let failuresByMessage: [(text: String, failure: PostgresError.Connection
     ("\" does not exist", .noSuchDatabase),
     ("authentication failed", .authenticationFailed),
     ("fe_sendauth: no password supplied", .authenticationFailed),
-    ("no more connections allowed", .notAccepting),
     ("(server down)", .notAccepting),
     ("server login has been failing", .notAccepting),
     ("pgbouncer cannot connect to server", .notAccepting),
@@ -239,7 +260,7 @@ private func hint(after sqlState: SQLState?, _ message: String, _ parameters: Co
     // The server refuses a setting in `options` with the same SQLSTATE.
     case .insufficientPrivilege? where message.contains("for database "):
         "As the database's owner: \(parameters.connectCommand)"
-    default: nil
+    default: PoolerRefusal(sqlState, message)?.hint
     }
 }
 

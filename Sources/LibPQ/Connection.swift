@@ -115,6 +115,14 @@ package actor Connection {
         return isDirect
     }
 
+    /// Whether the server is a standby, which can't be written to. The server itself is asked: a pooler repeats an old value of the reported
+    /// parameter `in_hot_standby` after a failover.
+    ///
+    /// - Throws: An error of the server or the connection.
+    package func isStandby() throws(PostgresError) -> Bool {
+        try query("SELECT pg_catalog.pg_is_in_recovery()").single().decode(0)
+    }
+
     /// Ends the current wait for notifications immediately, or the next one if nothing waits. May be called on any thread.
     package nonisolated func wakeUp() {
         interruption.wakeUp()
@@ -162,7 +170,8 @@ extension Connection {
         return false
     }
 
-    /// The value of a parameter that the server reports without being asked, such as `in_hot_standby`; nil if it doesn't.
+    /// The value of a parameter that the server reports without being asked, such as `server_encoding`; nil if it doesn't. A pooler may
+    /// send the value of a former server.
     package func parameterStatus(_ name: String) -> String? {
         guard let pointer = try? handle.live() else { return nil }
         return PQparameterStatus(pointer, name).map { String(cString: $0) }

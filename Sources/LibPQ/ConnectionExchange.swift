@@ -151,7 +151,10 @@ extension Connection {
     private func noAnswer() -> PostgresError {
         return PostgresError(
             .connectionLost, "the server has not answered for \(answerTimeout ?? .zero): closing the connection",
-            hint: "A pooler or proxy between this program and the server may have lost the connection.",
+            hint: """
+                A pooler or proxy between this program and the server may have lost the connection, or the pooler may have no \
+                connection left (default_pool_size of PgBouncer).
+                """,
             isConnectionLost: true)
     }
 

@@ -50,7 +50,8 @@ func serverError(_ result: OpaquePointer) -> PostgresError {
         fields: .init(
             code: sqlState == nil ? .protocolMisuse : endsSession ? .connectionLost : .server, message: message,
             sqlState: sqlState,
-            detail: field(.detail), hint: field(.hint), position: field(.position).flatMap { Int($0) },
+            detail: field(.detail), hint: field(.hint) ?? PoolerRefusal(sqlState, message)?.hint,
+            position: field(.position).flatMap { Int($0) },
             internalPosition: field(.internalPosition).flatMap { Int($0) }, internalQuery: field(.internalQuery),
             context: field(.context), schema: field(.schema), table: field(.table), column: field(.column),
             constraint: field(.constraint), sourceFunction: field(.sourceFunction), isConnectionLost: endsSession))

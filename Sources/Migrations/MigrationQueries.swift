@@ -2,7 +2,7 @@ internal import LibPQ
 
 /// The SQL that records migrations. `up` runs the same text that `plan --sql` prints.
 ///
-/// All statements run with `search_path = pg_catalog`, except ``isStandby``, which runs outside of transactions.
+/// All statements run with `search_path = pg_catalog`.
 enum MigrationQueries {
     /// Begins a migration's transaction. The isolation level is explicit, because a snapshot that is older than the lock
     /// would not show what another migrator has just applied.
@@ -57,8 +57,6 @@ enum MigrationQueries {
         COMMENT ON COLUMN brocot.schema_migrations.checksum IS 'SHA-256 of the file''s text in UTF-8, in hexadecimal.';
         COMMENT ON COLUMN brocot.schema_migrations.duration IS 'How long the migration''s transaction took.';
         """
-
-    static let isStandby: SQL = "SELECT pg_catalog.pg_is_in_recovery()"
 
     /// Whether the history exists. The query reads the catalog with the statement's own snapshot, which is newer than the
     /// lock. `to_regclass` would read the session's cache of names, which is not refreshed by taking an advisory lock: it

@@ -160,7 +160,7 @@ package struct Migrator: Sendable {
     func refuseStandby() async throws(MigrationError) {
         let isStandby: Bool
         do {
-            isStandby = try await connection.query(MigrationQueries.isStandby).single().decode(0)
+            isStandby = try await connection.isStandby()
         } catch {
             throw MigrationError(caught: error)
         }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LibPQ
 import Logging
 import TestPostgres
@@ -57,7 +58,9 @@ struct PoolerTests {
         #expect(!printed.text.contains(Self.warning))
     }
 
-    @Test("daemon --drain and the other commands work through PgBouncer", arguments: PgBouncer.PoolMode.allCases)
+    @Test(
+        "daemon --drain and the other commands work through PgBouncer",
+        arguments: [PgBouncer.PoolMode.transaction, .session])
     func commands(mode: PgBouncer.PoolMode) async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
@@ -98,6 +101,90 @@ struct PoolerTests {
                 #expect(try (row.decode(0, as: Int.self), row.decode(1, as: Int.self)) == (0, 0), "\(command)")
                 await client.close()
             }
+        }
+    }
+
+    /// PgBouncer sends its clients a stored copy of what the server reported at first, also after a failover.
+    @Test("Commands ask the server behind PgBouncer whether it is a standby", .database(on: .own()))
+    func failover() async throws {
+        let database = TestDatabase.current
+        let cluster = database.cluster
+        try await PgBouncer.run(.transaction, before: database.url) { pooler in
+            #expect(try await BrocotProcess.run("check", databaseURL: pooler.url).exitCode == 0)
+            await cluster.stop()
+            #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
+            try await cluster.start()
+            for command in [["check"], ["daemon", "--drain"], ["doctor"]] {
+                let result = try await BrocotProcess.run(command, databaseURL: pooler.url)
+                #expect(result.exitCode == 6, "\(command)")
+                #expect(
+                    (result.errors + result.output).contains("is a standby, which can't be written to"), "\(command)")
+            }
+        }
+        try await PgBouncer.run(.transaction, before: database.url) { pooler in
+            #expect(try await BrocotProcess.run("check", databaseURL: pooler.url).exitCode == 6)
+            _ = try await database.connect().query("SELECT pg_promote()")
+            for command in [["check"], ["daemon", "--drain"], ["doctor"]] {
+                let result = try await BrocotProcess.run(command, databaseURL: pooler.url)
+                #expect(result.exitCode == 0, "\(command): \(result.errors + result.output)")
+            }
+        }
+    }
+
+    @Test("A refusal because of PgBouncer's settings names the setting, and the daemon does not wait for its end")
+    func refusals() async throws {
+        let url = TestDatabase.current.url
+        try await PgBouncer.run(.statement, before: url) { pooler in
+            for command in [["status"], ["daemon"]] {
+                let result = try await BrocotProcess.run(command, databaseURL: pooler.url)
+                #expect(result.exitCode == 1, "\(command)")
+                #expect(result.errors.contains("Set pool_mode"), "\(command): \(result.errors)")
+                #expect(!result.errors.contains("trying again"), "\(command): \(result.errors)")
+            }
+            let doctor = try await BrocotProcess.run("doctor", databaseURL: pooler.url)
+            #expect(doctor.exitCode == 6)
+            #expect(doctor.output.contains("→ Set pool_mode"))
+            #expect(doctor.output.ranges(of: /(?:^|\n)fail/).count == 1, "\(doctor.output)")
+        }
+        try await PgBouncer.run(.transaction, before: url) { pooler in
+            for command in [["status"], ["daemon"]] {
+                let result = try await BrocotProcess.run(
+                    command, databaseURL: "\(pooler.url)?options=-cstatement_timeout%3D1min")
+                #expect(result.exitCode == 6, "\(command)")
+                #expect(result.errors.contains("ignore_startup_parameters"), "\(command): \(result.errors)")
+                #expect(!result.errors.contains("waiting for the server"), "\(command): \(result.errors)")
+            }
+        }
+    }
+
+    @Test("A full pool of PgBouncer is named, with its setting")
+    func fullPool() async throws {
+        let settings = ["default_pool_size": "1", "query_wait_timeout": "1"]
+        try await PgBouncer.run(.session, before: TestDatabase.current.url, settings: settings) { pooler in
+            let client = try await Connection.connect(
+                ConnectionParameters(url: pooler.url), logger: Logger(label: "pooler"))
+            _ = try await client.query("SELECT 1")
+            let result = try await BrocotProcess.run("status", databaseURL: pooler.url)
+            #expect(result.exitCode == 1)
+            #expect(result.errors.contains("default_pool_size"), "\(result.errors)")
+            await client.close()
+        }
+    }
+
+    @Test(
+        "Commands that read only a little end if a pooler never passes on their statements",
+        .database(mostlyWaits: true),
+        arguments: [["status"], ["show", "l"], ["doctor"]])
+    func silence(arguments: [String]) async throws {
+        try await PgBouncer.run(.session, before: TestDatabase.current.url, settings: ["default_pool_size": "1"]) {
+            pooler in
+            let client = try await Connection.connect(
+                ConnectionParameters(url: pooler.url), logger: Logger(label: "pooler"))
+            _ = try await client.query("SELECT 1")
+            let result = try await BrocotProcess.run(arguments, databaseURL: pooler.url)
+            #expect(result.exitCode == (arguments == ["doctor"] ? 6 : 1))
+            #expect((result.errors + result.output).contains("default_pool_size of PgBouncer"))
+            await client.close()
         }
     }
 

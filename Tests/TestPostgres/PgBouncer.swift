@@ -22,11 +22,13 @@ import Testing
 /// It ends with this process, whatever ends that. Run by root it runs as user `postgres`, which it insists on.
 package actor PgBouncer {
     /// To whom a server's session belongs.
-    package enum PoolMode: String, Sendable, CaseIterable {
+    package enum PoolMode: String, Sendable {
         /// A client has it for one transaction: nothing that is kept in a session lasts, such as LISTEN.
         case transaction
         /// A client has it until it disconnects.
         case session
+        /// A client has it for one statement, and no transaction is allowed.
+        case statement
     }
 
     package struct Failure: Error, CustomStringConvertible {
@@ -51,11 +53,12 @@ package actor PgBouncer {
     private var process: pid_t?
     private var termination: Task<Void, any Error>?
 
-    /// Starts one, gives it to `body`, and stops it.
+    /// Starts one, gives it to `body`, and stops it. `settings` take precedence over the ones that tests need most.
     package static func run(
-        _ mode: PoolMode, before serverURL: String, _ body: (PgBouncer) async throws -> Void
+        _ mode: PoolMode, before serverURL: String, settings: [String: String] = [:],
+        _ body: (PgBouncer) async throws -> Void
     ) async throws {
-        let pooler = try await start(mode, before: serverURL)
+        let pooler = try await start(mode, before: serverURL, settings: settings)
         do {
             try await body(pooler)
         } catch {
@@ -67,11 +70,13 @@ package actor PgBouncer {
 
     /// Starts a PgBouncer that passes on to the server, database and user of `serverURL`, be it over TCP with a password
     /// or over a Unix socket. Returns when it accepts connections. The server need not.
-    package static func start(_ mode: PoolMode, before serverURL: String) async throws -> PgBouncer {
+    package static func start(
+        _ mode: PoolMode, before serverURL: String, settings: [String: String] = [:]
+    ) async throws -> PgBouncer {
         var attempts = 5
         // Ends after the last attempt: each one succeeds, or throws.
         while true {
-            let pooler = try PgBouncer(ConnectionParameters(url: serverURL), mode)
+            let pooler = try PgBouncer(ConnectionParameters(url: serverURL), mode, settings)
             do {
                 try await pooler.start()
                 return pooler
@@ -84,7 +89,7 @@ package actor PgBouncer {
         }
     }
 
-    private init(_ target: ConnectionParameters, _ mode: PoolMode) throws {
+    private init(_ target: ConnectionParameters, _ mode: PoolMode, _ settings: [String: String]) throws {
         guard let host = target["host"], let user = target["user"], let database = target["dbname"] else {
             throw Failure(description: "the server's URL lacks host, user or database")
         }
@@ -95,6 +100,9 @@ package actor PgBouncer {
         try FileManager.default.createDirectory(
             atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         let password = target["password"].map { " password='\($0)'" } ?? ""
+        let settings = [
+            "max_client_conn": "500", "default_pool_size": "50", "server_login_retry": "0.2",
+        ].merging(settings) { $1 }
         let configuration = """
             [databases]
             * = host='\(host)' port=\(target["port"] ?? "5432") user='\(user)'\(password)
@@ -104,10 +112,8 @@ package actor PgBouncer {
             unix_socket_dir =
             auth_type = any
             pool_mode = \(mode.rawValue)
-            max_client_conn = 500
-            default_pool_size = 50
-            server_login_retry = 0.2
             logfile = \(directory)/log
+            \(settings.map { "\($0.key) = \($0.value)" }.joined(separator: "\n"))
             """
         try Data(configuration.utf8).write(to: URL(filePath: configurationFile))
         for path in [directory, configurationFile] { try account?.own(path) }

@@ -4,7 +4,7 @@ import Migrations
 
 /// Finds problems that keep Brocot from working, or from working well.
 package struct Doctor: Sendable {
-    package let parameters: ConnectionParameters
+    let parameters: ConnectionParameters
     /// The kind of role whose rights the current role should have.
     package let role: RoleKind
     /// The age from which a transaction counts as old.
@@ -19,6 +19,8 @@ package struct Doctor: Sendable {
         parameters: ConnectionParameters, role: RoleKind, oldTransaction: Duration, farBehind: Int = 1_000_000,
         logRetention: Duration? = nil, logger: Logger
     ) {
+        var parameters = parameters
+        parameters.answerTimeout = Self.answerTimeout
         self.parameters = parameters
         self.role = role
         self.oldTransaction = oldTransaction
@@ -42,8 +44,13 @@ package struct Doctor: Sendable {
     /// No check waits for long if another session has locked a table.
     static let lockTimeout = Duration.seconds(1)
 
+    private static let statementTimeout = Duration.seconds(30)
+    /// The server itself ends its statements before. A proxy or pooler may send nothing at all.
+    private static let answerTimeout = Duration.seconds(40)
+
     static func advice(after error: PostgresError?) -> String {
-        if let error, error.code == .connectionFailed { return error.hint ?? connectionAdvice }
+        if let error, error.code != .server, let hint = error.hint { return hint }
+        if error?.code == .connectionFailed { return connectionAdvice }
         return error?.sqlState == .queryCanceled
             ? "If the role's statement_timeout is short: ALTER ROLE … RESET statement_timeout. Run brocot doctor again."
             : "Remove the cause of the error, and run brocot doctor again."
@@ -51,17 +58,21 @@ package struct Doctor: Sendable {
     private static let connectionAdvice = "Check the URL, and that the server accepts connections from here."
 
     private func examine(_ connection: Connection) async -> [CheckResult] {
-        var findings = [
-            version(connection), await encoding(connection), await replica(connection), await pooler(connection),
-        ]
-        findings += [await delivery(connection), await sessionTimeout(connection), await lockTable(connection)]
-        findings.append(await tableLocks(connection))
-        let schema = await schema(connection)
-        findings.append(schema)
-        if schema.level == .ok {
-            for check in checksOfSchema { findings.append(await check(connection)) }
+        let ofServer = await results(
+            of: [version, encoding, replica, pooler, delivery, sessionTimeout, lockTable, tableLocks, schema],
+            on: connection)
+        let rest = (ofServer.last?.level == .ok ? checksOfSchema : []) + [deadRows]
+        return ofServer + (await results(of: rest, on: connection))
+    }
+
+    /// Each check after the loss of the connection would only say that it is lost.
+    private func results(of checks: [Check], on connection: Connection) async -> [CheckResult] {
+        var results: [CheckResult] = []
+        for check in checks {
+            guard await !connection.isLost else { break }
+            results.append(await check(connection))
         }
-        return findings + [await deadRows(connection)]
+        return results
     }
 
     private typealias Check = (Connection) async -> CheckResult
@@ -90,7 +101,8 @@ package struct Doctor: Sendable {
                 try connection.transaction(
                     .repeatableReadOnly,
                     settings: [
-                        ("lock_timeout", "\(Self.lockTimeout.milliseconds)"), ("statement_timeout", "30s"),
+                        ("lock_timeout", "\(Self.lockTimeout.milliseconds)"),
+                        ("statement_timeout", "\(Self.statementTimeout.milliseconds)"),
                         TableReader.printedNames,
                     ], body)
             }
@@ -111,7 +123,8 @@ package struct Doctor: Sendable {
     }
 
     static func connectionLost(_ check: String, _ error: PostgresError) -> CheckResult {
-        .failure(check, "the connection was lost: \(error.message)", advice: connectionAdvice, .cannotConnect)
+        .failure(
+            check, "the connection was lost: \(error.message)", advice: error.hint ?? connectionAdvice, .cannotConnect)
     }
 
     // MARK: The server
@@ -130,12 +143,13 @@ package struct Doctor: Sendable {
     }
 
     private func replica(_ connection: Connection) async -> CheckResult {
-        guard await connection.parameterStatus("in_hot_standby") == "on" else {
-            return .ok("replica", "this is a primary")
+        await attempt("replica", connection) { connection throws(PostgresError) in
+            guard try connection.isStandby() else { return .ok("replica", "this is a primary") }
+            return .failure(
+                "replica", "this is a standby, which can't be written to",
+                advice: "Connect to the primary; with several hosts, add target_session_attrs=read-write.",
+                .cannotConnect)
         }
-        return .failure(
-            "replica", "this is a standby, which can't be written to",
-            advice: "Connect to the primary; with several hosts, add target_session_attrs=read-write.", .cannotConnect)
     }
 
     private func pooler(_ connection: Connection) async -> CheckResult {
@@ -158,6 +172,7 @@ package struct Doctor: Sendable {
         } catch {
             // A pooler may give this session to others.
             _ = try? await connection.execute(DoctorStatements.unlisten(channel))
+            guard await !connection.isLost else { return Self.connectionLost("notify", error) }
             return .warning("notify", "could not be checked: \(error.message)", advice: Self.advice(after: error))
         }
         return .warning(

@@ -1,0 +1,45 @@
+/// A message of PgBouncer about its own settings and limits. These messages have the SQLSTATE 08P01 and no hint.
+struct PoolerRefusal {
+    private let text: String
+    /// What to do about it.
+    let hint: String
+    /// Whether waiting may help.
+    let mayPass: Bool
+
+    /// nil if the error is none of these.
+    init?(_ sqlState: SQLState?, _ message: String) {
+        guard sqlState == .protocolViolation, let known = Self.all.first(where: { message.contains($0.text) }) else {
+            return nil
+        }
+        self = known
+    }
+
+    private init(_ text: String, mayPass: Bool, hint: String) {
+        (self.text, self.mayPass, self.hint) = (text, mayPass, hint)
+    }
+
+    private static let all = [
+        PoolerRefusal(
+            "statement pooling mode", mayPass: false,
+            hint: "Set pool_mode to session or transaction in PgBouncer: Brocot needs transactions."),
+        PoolerRefusal(
+            "unsupported startup parameter", mayPass: false,
+            hint: """
+                Remove the parameter from the URL and the environment (such as PGOPTIONS), or let PgBouncer ignore it with \
+                ignore_startup_parameters.
+                """),
+        PoolerRefusal(
+            "query_wait_timeout", mayPass: true,
+            hint: """
+                No connection of the pool became free in time. Raise default_pool_size in PgBouncer: in session mode, a daemon \
+                needs one connection for each worker and two more.
+                """),
+        PoolerRefusal(
+            "no more connections allowed (max_client_conn)", mayPass: true, hint: "Raise max_client_conn in PgBouncer."),
+    ]
+}
+
+extension PostgresError {
+    /// Whether the settings of a pooler forbid what this program does, so that waiting does not help.
+    package var isForbiddenByPooler: Bool { PoolerRefusal(sqlState, message)?.mayPass == false }
+}
