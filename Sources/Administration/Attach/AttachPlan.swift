@@ -7,6 +7,8 @@ package struct AttachPlan: Sendable {
     package let definition: OrderDefinition
     /// Whether an order that is attached with other options gets those of `definition`.
     let mayChangeOptions: Bool
+    /// The columns of the order, for statements.
+    let columns: OrderColumns
     package let steps: [AttachStep]
     /// Whether the order is attached with other options than those of `definition`.
     package let changesOptions: Bool
@@ -43,9 +45,10 @@ package struct AttachPlan: Sendable {
     package init(
         _ definition: OrderDefinition, on table: TableDescription, mayChangeOptions: Bool = false
     ) throws(AttachError) {
-        let keys = try AttachRules(definition, table, mayChangeOptions: mayChangeOptions).check()
+        let (keys, columns) = try AttachRules(definition, table, mayChangeOptions: mayChangeOptions).check()
         let objects = OrderObjects(definition, keys: keys, isPartitioned: table.kind == .partitionedTable)
         self.definition = definition
+        self.columns = columns
         self.mayChangeOptions = mayChangeOptions
         changesOptions = table.registered.map { $0.definition != definition } ?? false
         // The columns may contain ranks from an earlier time. With the index but without the trigger that keeps ranks, a row that
@@ -59,7 +62,7 @@ package struct AttachPlan: Sendable {
         rowsToPlace = table.registered?.isBeingFilled ?? true ? .all : nil
         let indexes = Self.indexes(objects, table)
         if rowsToPlace != nil && missingColumns == 0 && indexes.contains(where: { !$0.missing.isEmpty }) {
-            steps.append(EqualRanks(definition, on: table).step)
+            steps.append(EqualRanks(columns).step)
         }
         steps += indexes
         self.steps = steps

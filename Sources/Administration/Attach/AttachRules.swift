@@ -14,22 +14,25 @@ struct AttachRules {
         self.mayChangeOptions = mayChangeOptions
     }
 
-    /// - Returns: The list columns and then the item column.
+    /// - Returns: The list columns and then the item column, as the catalog has them, and the columns for statements.
     /// - Throws: ``AttachError/refused(_:)``, with the reason.
-    func check() throws(AttachError) -> [TableDescription.Column] {
+    func check() throws(AttachError) -> (keys: [TableDescription.Column], columns: OrderColumns) {
         try checkNames()
         try checkKind()
         try checkSpelling()
-        var keys: [TableDescription.Column] = []
-        for name in definition.keyColumns { keys.append(try key(name)) }
-        try checkItem(keys[keys.count - 1])
+        let lists = try definition.listColumns.map { name throws(AttachError) in try key(name) }
+        let item = try key(definition.itemColumn)
+        try checkItem(item.column)
         try checkPartitions()
         try checkOwnedRows()
         try checkCondition()
         try checkRankColumns()
         try checkRegistration()
         try checkIndexes()
-        return keys
+        return (
+            lists.map(\.column) + [item.column],
+            OrderColumns(names: names, lists: lists.map(\.key), item: item.key)
+        )
     }
 
     private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
@@ -103,7 +106,7 @@ struct AttachRules {
         }
     }
 
-    private func key(_ name: String) throws(AttachError) -> TableDescription.Column {
+    private func key(_ name: String) throws(AttachError) -> (column: TableDescription.Column, key: KeyColumn) {
         guard let column = table.column(name) else {
             throw refuse(
                 """
@@ -114,7 +117,7 @@ struct AttachRules {
         guard !column.isGenerated else {
             throw refuse("column \"\(name)\" is generated. Name the columns from which it is generated")
         }
-        guard column.keyType != nil else {
+        guard let type = column.keyType else {
             throw refuse(
                 """
                 column \"\(name)\" is of type \(column.displayedType), which can't be a key\(Self.reason(against: column)). \
@@ -122,7 +125,7 @@ struct AttachRules {
                 """)
         }
         if let fault = Self.faultOfType(of: column, owner: table.owner) { throw refuse(fault) }
-        return column
+        return (column, KeyColumn(column.name, type))
     }
 
     /// What to do if there is no key column of this name; nil if there is nothing to say.

@@ -46,7 +46,8 @@ package struct CapacityReader: Sendable {
     /// - Throws: ``AttachError/refused(_:)`` if the table's name belongs to something else; `MigrationError` `.foreignTables`
     ///   if a superuser does not trust the owner; otherwise `PostgresError`.
     package func read(_ list: String, on connection: isolated Connection) throws -> MeasuredList {
-        try connection.transaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) { connection throws in
+        guard let values = table.listValues(of: list) else { preconditionFailure("the list's key was checked before") }
+        return try connection.transaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) { connection throws in
             switch try TableLock.lock(table.names, on: connection) {
             case .locked: break
             case .notATable:
@@ -56,7 +57,7 @@ package struct CapacityReader: Sendable {
             // Not earlier: with these settings, the look at the catalog above would take a quarter of a second.
             let settings = MoveApplication.plannerSettings.map { "SET LOCAL \($0.0) = '\($0.1)'" }
             try connection.execute(script: settings.joined(separator: "; "))
-            let statements = CapacityStatements(table, list: list)
+            let statements = CapacityStatements(OrderColumns(table), list: values)
             let capacity = try capacity(statements, on: connection)
             let unplacedCount = try connection.query(statements.unplacedCount).single().decode(0, as: Int.self)
             let identifier = ListIdentifier(orderedTable: table.name, key: list)

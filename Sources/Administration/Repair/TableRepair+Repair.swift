@@ -73,16 +73,16 @@ extension TableRepair {
         }
         for step in steps { try await attacher.run(step, on: definition.names) }
         guard placingRows else { return }
-        let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-        guard table.registered?.isBeingFilled == false else { return }
+        let plan = try await attacher.plan(definition)
+        guard !plan.fills else { return }
         try await write(
-            [RepairStatements(definition, on: table).requestArrivals], in: definition.names,
+            [RepairStatements(plan.columns, arrive: definition.arrive).requestArrivals], in: definition.names,
             settings: TableReader.settings)
     }
 
     private func correctRanks(_ definition: OrderDefinition) async throws(AttachError) {
-        let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-        let statements = RepairStatements(definition, on: table)
+        let columns = try await attacher.plan(definition).columns
+        let statements = RepairStatements(columns, arrive: definition.arrive)
         let lists = try await read(definition.names) { connection throws in
             var lists: [(texts: [String], key: String)] = []
             for row in try connection.query(statements.damagedLists) {

@@ -54,7 +54,7 @@ package struct TableRepair: Sendable {
                     names, missing: missing, missingColumns: plan.missingColumns, isBeingFilled: plan.fills,
                     othersWithTriggers: table.othersWithTriggers)
             }
-            let statements = RepairStatements(definition, on: table)
+            let statements = RepairStatements(plan.columns, arrive: definition.arrive)
             let damaged = try await counts(statements.countOfDamaged, columns: 1, in: names)
             let unplaced = plan.fills ? [0, 0] : try await counts(statements.countsOfUnplaced, columns: 2, in: names)
             let examples = damaged[0] == 0 ? [] : try await examples(of: statements, in: names)

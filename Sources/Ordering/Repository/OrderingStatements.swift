@@ -18,7 +18,7 @@ struct OrderingStatements {
     private let visible: SQL?
 
     init(_ ordered: OrderedTable) {
-        table = "\(identifier: ordered.schema).\(identifier: ordered.table)"
+        table = ordered.names.sql
         listColumns = ListColumns(ordered)
         itemColumn = ordered.itemColumn.identifier
         itemType = ordered.itemColumn.type
