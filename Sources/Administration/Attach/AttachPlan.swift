@@ -146,8 +146,9 @@ package struct AttachPlan: Sendable {
             (former == nil ? ["row of brocot.ordered_tables"] : [])
             + (changesOptions ? ["present options in brocot.ordered_tables"] : [])
             + changed.map { name in
-                let form = table.functions[name] == nil ? "" : "the present form of "
-                return "\(form)function brocot.\(quoteIdentifier(name))"
+                let function = "function brocot.\(quoteIdentifier(name))"
+                guard let present = table.functions[name] else { return function }
+                return present.isExecutable ? "the present form of \(function)" : "the right of \(table.owner) to execute \(function)"
             } + (lacksPlaceFunction ? ["functions for moves at once"] : [])
         if !changed.isEmpty {
             statements += objects.functions.flatMap(\.statements)

@@ -86,12 +86,17 @@ extension CatalogStatements {
     }
 
     /// The columns of ``functions(_:)``.
-    enum FunctionColumn: Int { case name, body, isSecurityDefiner, settings }
+    enum FunctionColumn: Int { case name, body, isSecurityDefiner, settings, isExecutable }
 
-    static func functions(_ names: [String]) -> SQL {
+    /// The owner of schema `brocot` has all rights on it.
+    static func functions(_ names: [String], ofTable relation: Int64) -> SQL {
         """
-        SELECT function.proname::text, function.prosrc, function.prosecdef, coalesce(function.proconfig, '{}')
+        SELECT function.proname::text, function.prosrc, function.prosecdef, coalesce(function.proconfig, '{}'),
+            target.relowner = registry.relowner OR has_schema_privilege(target.relowner, function.pronamespace, 'USAGE')
+                AND has_function_privilege(target.relowner, function.oid, 'EXECUTE')
         FROM pg_proc AS function
+        JOIN pg_class AS target ON target.oid = \(relation)::oid
+        JOIN pg_class AS registry ON registry.oid = 'brocot.ordered_tables'::regclass
         WHERE function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(names)::text[]::name[])
             AND function.pronargs = 0
         """

@@ -93,6 +93,8 @@ package struct TableDescription: Hashable, Sendable {
         var isSecurityDefiner = false
         /// The settings with which it runs, such as `search_path=pg_catalog, pg_temp`.
         var settings: Set<String> = []
+        /// Whether the table's present owner may execute it. Otherwise the owner can't create partitions, to which the server copies row triggers.
+        var isExecutable = true
     }
 
     package struct Constraint: Hashable, Sendable {

@@ -56,7 +56,7 @@ package enum TableReader {
             laterTriggers: try texts(
                 CatalogStatements.laterTriggers(of: oid, than: names.leaveTrigger), on: connection
             ).sorted(),
-            functions: try functions(names, on: connection),
+            functions: try functions(names, ofTable: oid, on: connection),
             registered: registered,
             faultOfCondition: try registered?.definition.visible.flatMap { condition throws(PostgresError) in
                 // The table can't be read if a policy hides rows.
@@ -203,14 +203,15 @@ package enum TableReader {
     }
 
     private static func functions(
-        _ names: OrderNames, on connection: isolated Connection
+        _ names: OrderNames, ofTable relation: Int64, on connection: isolated Connection
     ) throws(PostgresError) -> [String: TableDescription.Function] {
         typealias Column = CatalogStatements.FunctionColumn
         var functions: [String: TableDescription.Function] = [:]
-        for row in try connection.query(CatalogStatements.functions(names.functions)) {
+        for row in try connection.query(CatalogStatements.functions(names.functions, ofTable: relation)) {
             functions[try row.decode(Column.name)] = TableDescription.Function(
                 body: try row.decode(Column.body), isSecurityDefiner: try row.decode(Column.isSecurityDefiner),
-                settings: Set(try row.decode(Column.settings, as: [String].self)))
+                settings: Set(try row.decode(Column.settings, as: [String].self)),
+                isExecutable: try row.decode(Column.isExecutable))
         }
         return functions
     }
