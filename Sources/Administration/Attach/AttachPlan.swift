@@ -148,7 +148,8 @@ package struct AttachPlan: Sendable {
             + changed.map { name in
                 let function = "function brocot.\(quoteIdentifier(name))"
                 guard let present = table.functions[name] else { return function }
-                return present.isExecutable ? "the present form of \(function)" : "the right of \(table.owner) to execute \(function)"
+                return present.isExecutable
+                    ? "the present form of \(function)" : "the right of \(table.owner) to execute \(function)"
             } + (lacksPlaceFunction ? ["functions for moves at once"] : [])
         if !changed.isEmpty {
             statements += objects.functions.flatMap(\.statements)
@@ -179,16 +180,19 @@ package struct AttachPlan: Sendable {
         let names = objects.names
         let surplus = (names.triggers + names.formerTriggers)
             .filter { table.triggers[$0] != nil && objects.triggers[$0] == nil }
-        guard !missing.isEmpty || !surplus.isEmpty else { return [] }
+        let ofPartitions = table.triggersElsewhere.filter(\.isOfPartition)
+        guard !missing.isEmpty || !surplus.isEmpty || !ofPartitions.isEmpty else { return [] }
         return [
             AttachStep(
                 "make the triggers",
-                surplus.map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(objects.table)" }
+                ofPartitions.map(\.removal)
+                    + surplus.map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(objects.table)" }
                     + missing.map { "CREATE OR REPLACE TRIGGER \(quoteIdentifier($0.key)) \($0.value)" },
                 missing: missing.map {
                     "\(table.triggers[$0.key] == nil ? "" : "the present, enabled form of ")trigger \($0.key)"
-                },
-                lock: surplus.isEmpty ? .share : .accessExclusive, by: .tableOwner, precedesCorrection: true)
+                } + ofPartitions.map { "removal of trigger \($0.name) of partition \($0.table)" },
+                lock: surplus.isEmpty && ofPartitions.isEmpty ? .share : .accessExclusive, by: .tableOwner,
+                precedesCorrection: true)
         ]
     }
 

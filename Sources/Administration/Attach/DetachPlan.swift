@@ -19,14 +19,20 @@ package struct DetachPlan: Sendable {
             return
         }
         let quoted = "\(quoteIdentifier(relation.schema)).\(quoteIdentifier(relation.name))"
+        // What a partition inherits stays, because it belongs to the order of the whole table.
         // The index comes first: with it, but without the triggers, a row that changes its list could not take its rank along.
         var steps = Self.indexes(names, table)
-        let triggers = table.triggers.keys.sorted().map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(quoted)" }
+        let triggers =
+            table.triggers.filter { !$0.value.isInherited }.keys.sorted()
+            .map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(quoted)" }
+            + table.triggersElsewhere.filter(\.isOfPartition).map(\.removal)
         if !triggers.isEmpty {
             steps.append(AttachStep("drop the triggers", triggers, lock: .accessExclusive, by: .tableOwner))
         }
         var changes: [String] = []
-        if table.constraint != nil { changes.append("DROP CONSTRAINT \(quoteIdentifier(names.constraint))") }
+        if table.constraint?.isInherited == false {
+            changes.append("DROP CONSTRAINT \(quoteIdentifier(names.constraint))")
+        }
         if dropsColumns {
             changes += names.rankColumns.filter { table.column($0) != nil }
                 .map { "DROP COLUMN \(quoteIdentifier($0))" }

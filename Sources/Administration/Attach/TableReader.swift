@@ -45,7 +45,11 @@ package enum TableReader {
         let hidesRows = try relation.decode(Column.hidesRows, as: Bool.self)
         return TableDescription(
             owner: try relation.decode(Column.owner), actsAsOwner: try relation.decode(Column.actsAsOwner),
-            kind: try kind(of: relation), columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys,
+            kind: try kind(of: relation),
+            partitionRoot: try relation.decode(Column.partitionRoot, as: [String]?.self)
+                .map { OrderNames(schema: $0[0], table: $0[1]) },
+            ordersOfPartitions: try RegisteredOrder.ofPartitions(of: oid, on: connection).map(\.definition.names),
+            columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys,
             partitionKey: partitionKey,
             relations: try relations(of: oid, place, columns: listColumns + [names.rank], on: connection),
             constraint: try constraint(names, of: oid, on: connection),
@@ -98,7 +102,8 @@ package enum TableReader {
     ) throws(PostgresError) -> [TableDescription.TriggerElsewhere] {
         try connection.query(CatalogStatements.triggersElsewhere(than: table, calling: names)).map {
             row throws(PostgresError) in
-            TableDescription.TriggerElsewhere(name: try row.decode(0), table: try row.decode(1))
+            TableDescription.TriggerElsewhere(
+                name: try row.decode(0), table: try row.decode(1), isOfPartition: try row.decode(2))
         }
     }
 
@@ -123,7 +128,8 @@ package enum TableReader {
         var triggers: [String: TableDescription.Trigger] = [:]
         for row in try connection.query(CatalogStatements.triggers(of: relation, in: names)) {
             triggers[try row.decode(Column.name)] = TableDescription.Trigger(
-                definition: try row.decode(Column.definition), isEnabled: try row.decode(Column.isEnabled))
+                definition: try row.decode(Column.definition), isEnabled: try row.decode(Column.isEnabled),
+                isInherited: try row.decode(Column.isInherited))
         }
         return triggers
     }
@@ -198,7 +204,7 @@ package enum TableReader {
             row throws(PostgresError) in
             TableDescription.Constraint(
                 definition: try row.decode(Column.definition), columns: try row.decode(Column.columns),
-                isValidated: try row.decode(Column.isValidated))
+                isValidated: try row.decode(Column.isValidated), isInherited: try row.decode(Column.isInherited))
         }
     }
 
