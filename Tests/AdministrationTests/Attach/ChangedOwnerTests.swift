@@ -15,7 +15,10 @@ import Testing
         let definition = AttachFixture.definition()
         try await TestRole.with("owner", owner: fixture.connection) { role in
             try await fixture.connection.execute(
-                script: "ALTER TABLE tasks OWNER TO \(role.name); GRANT CREATE ON SCHEMA public TO \(role.name)")
+                script: """
+                    GRANT \(role.name) TO postgres; GRANT CREATE ON SCHEMA public TO \(role.name);
+                    ALTER TABLE tasks OWNER TO \(role.name); ALTER TABLE tasks_1 OWNER TO \(role.name)
+                    """)
             let findings = try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
                 .findings(of: definition)
             let right = #"the right of \#(role.name) to execute function brocot."keep_public.tasks""#
