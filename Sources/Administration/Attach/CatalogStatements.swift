@@ -89,7 +89,7 @@ enum CatalogStatements {
     /// The columns of ``columns(of:)``.
     enum AttributeColumn: Int {
         case name, type, declaredType, isNotNull, isGenerated, hasDefault, isIdentityAlways, isIdentity,
-            foreignTypeOwner, cast
+            foreignTypeOwner, cast, typeSchema, typeName
         /// The first two of the columns of ``KeyType/columns(of:)``.
         case baseSchema, baseType
     }
@@ -104,7 +104,8 @@ enum CatalogStatements {
                     AND NOT rule.convalidated),
             stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '', stored.attidentity = 'a',
             stored.attidentity <> '',
-            \(foreignTypeOwner), \(castByFunction), \(KeyType.columns(of: "stored"))
+            \(foreignTypeOwner), \(castByFunction), namespace.nspname::text, type.typname::text,
+            \(KeyType.columns(of: "stored"))
         FROM pg_attribute AS stored
         JOIN pg_class AS relation ON relation.oid = stored.attrelid
         JOIN pg_type AS type ON type.oid = stored.atttypid

@@ -15,6 +15,9 @@ package struct TableDescription: Hashable, Sendable {
         package let baseType: String
         /// The type's qualified name in SQL.
         package let type: String
+        /// The type's schema and name, without quotation marks.
+        let typeSchema: String
+        let typeName: String
         package let isNotNull: Bool
         package let isGenerated: Bool
         package let hasDefault: Bool

@@ -146,7 +146,8 @@ package enum TableReader {
                 TableDescription.Column(
                     name: try row.decode(Column.name), keyType: keyType, displayedType: displayedType ?? "",
                     declaredType: try row.decode(Column.declaredType), baseType: baseType ?? "",
-                    type: try row.decode(Column.type),
+                    type: try row.decode(Column.type), typeSchema: try row.decode(Column.typeSchema),
+                    typeName: try row.decode(Column.typeName),
                     isNotNull: try row.decode(Column.isNotNull), isGenerated: try row.decode(Column.isGenerated),
                     hasDefault: try row.decode(Column.hasDefault),
                     isIdentityAlways: try row.decode(Column.isIdentityAlways),
@@ -245,7 +246,8 @@ package enum TableReader {
         var dependents: [String] = []
         for row in try connection.query(
             CatalogStatements.dependents(
-                ofColumns: columns, of: table.relations.map(\.oid), except: table.triggers.keys.sorted()))
+                ofColumns: columns, of: table.relations.map(\.oid),
+                except: table.triggers.keys.sorted() + table.triggersElsewhere.filter(\.isOfPartition).map(\.name)))
         { dependents.append(try row.decode(0)) }
         return dependents
     }
