@@ -10,7 +10,8 @@ extension AttachError {
                 schema: names.schema.printable, table: names.table.printable, rank: names.rank.printable)
             return Self.equalRanks(names, isBeingFilled: isBeingFilled, error).description
         case .unfinished(let orderedTable, let isOrderStored, let error):
-            return Self.unfinished(orderedTable: orderedTable.printable, isOrderStored: isOrderStored, error).description
+            return Self.unfinished(orderedTable: orderedTable.printable, isOrderStored: isOrderStored, error)
+                .description
         case .database: return description
         case .refused, .lockTimeout, .listLocked, .busy, .lockInOtherSession, .rowNotWritten, .cancelled:
             return description.printable

@@ -37,7 +37,7 @@ struct AttachRules {
 
     private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
 
-    func refuse(_ reason: String) -> AttachError { .refused("\(names.schema).\(names.table): \(reason)") }
+    func refuse(_ reason: String) -> AttachError { .refused("\(names.title): \(reason)") }
 
     private func checkNames() throws(AttachError) {
         for name in [names.schema, names.table, names.rank, definition.itemColumn] + definition.listColumns
@@ -85,13 +85,12 @@ struct AttachRules {
         case .table, .partitionedTable: break
         }
         if let root = table.partitionRoot {
-            let name = "\(root.schema).\(root.table)"
             throw refuse(
                 table.registered == nil
-                    ? "this is a partition of \(name). Attach \(name)"
+                    ? "this is a partition of \(root.title). Attach \(root.title)"
                     : """
-                    this is a partition of \(name) now. Run \(names.detachCommand), and then attach \(name) with the same options: the rows keep \
-                    their order
+                    this is a partition of \(root.title) now. Run \(names.detachCommand), and then attach \(root.title) with the same options: the \
+                    rows keep their order
                     """)
         }
         guard !definition.ownsRows || !table.hasRuleOnInsertOrDelete else {
@@ -199,7 +198,7 @@ struct AttachRules {
         if let order = table.ordersOfPartitions.first {
             throw refuse(
                 """
-                its partition \(order.schema).\(order.table) is attached as a table of its own. First run: \(order.detachCommand). The rows keep \
+                its partition \(order.title) is attached as a table of its own. First run: \(order.detachCommand). The rows keep \
                 their order
                 """)
         }

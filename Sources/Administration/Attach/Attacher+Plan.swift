@@ -20,7 +20,7 @@ extension Attacher {
             do throws(AttachError) {
                 for step in plan.steps {
                     await starting(step)
-                    if step.execution == .inBatches {
+                    if step == plan.removalOfEqualRanks {
                         unplaced += try await EqualRanks(plan.columns).remove(on: connection, logger: logger)
                     } else {
                         try await run(step, on: plan.definition.names)

@@ -94,7 +94,7 @@ extension CatalogStatements {
     /// The columns of ``functions(_:)``.
     enum FunctionColumn: Int { case name, body, isSecurityDefiner, settings, isExecutable }
 
-    /// The owner of schema `brocot` has all rights on it.
+    /// The owner of the registry also owns the functions.
     static func functions(_ names: [String], ofTable relation: Int64) -> SQL {
         """
         SELECT function.proname::text, function.prosrc, function.prosecdef, coalesce(function.proconfig, '{}'),

@@ -1,9 +1,9 @@
 import LibPQ
 import Ordering
 
-/// The statements that look at a table in the catalog. They run with only `pg_catalog` in the `search_path`.
+/// The statements that look at a table in the catalog. They run with only `pg_catalog` in the `search_path`, unless they say otherwise.
 enum CatalogStatements {
-    /// The schema of a table that is named without one.
+    /// The schema of a table that is named without one. It runs with the session's `search_path`.
     static func visibleSchema(of table: String) -> SQL {
         """
         SELECT namespace.nspname::text
@@ -16,12 +16,12 @@ enum CatalogStatements {
 
     /// The columns of ``relation(_:)``.
     enum RelationColumn: Int {
-        case oid, owner, schemaOwner
+        case oid, owner, registryOwner
         /// Why it is not a table; NULL for a table.
         case faultOfKind
         /// Why the table can't be attached; NULL if it can.
         case obstacle
-        case isPartitioned, actsAsOwner, mayBecomeSchemaOwner, hasRightsOfSchemaOwner, hidesRows,
+        case isPartitioned, actsAsOwner, mayBecomeRegistryOwner, hasRightsOfRegistryOwner, hidesRows,
             hasRuleOnInsertOrDelete
         /// The schema and the name of the table of which it is a partition, directly or through others; NULL if it is none.
         case partitionRoot

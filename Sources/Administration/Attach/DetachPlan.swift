@@ -72,7 +72,7 @@ package struct DetachPlan: Sendable {
             [
                 "SELECT brocot.drop_place_functions(\(name))",
                 "UPDATE brocot.ordered_tables SET being_filled = true WHERE name = \(name)",
-            ], lock: .none, by: .schemaOwner)
+            ], lock: .none, by: .registryOwner)
     }
 
     /// Pending requests are rejected here, because an order that is attached later may get the same name. The daemon rejects requests that
@@ -92,6 +92,6 @@ package struct DetachPlan: Sendable {
                 FROM (SELECT id FROM brocot.move_requests WHERE ordered_table = \(name) ORDER BY id FOR UPDATE) AS pending
                 """,
             ] + names.functions.map { "DROP FUNCTION IF EXISTS brocot.\(quoteIdentifier($0))()" }, lock: .none,
-            by: .schemaOwner)
+            by: .registryOwner)
     }
 }

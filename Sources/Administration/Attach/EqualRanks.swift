@@ -28,7 +28,7 @@ struct EqualRanks: Sendable {
                 UPDATE \(names.quoted) AS stored SET \(columns.removal.text) FROM (\(found("").text)) AS found
                 WHERE stored.ctid OPERATOR(pg_catalog.=) found.location AND stored.tableoid OPERATOR(pg_catalog.=) found.relation
                 """,
-            ], lock: .rows, by: .tableOwner, execution: .inBatches)
+            ], lock: .rows, by: .tableOwner, execution: .inSessionsSearchPath)
     }
 
     /// Removes the ranks in batches. Rows that other sessions have locked are left for the next pass.

@@ -125,7 +125,7 @@ struct Filling: Sendable {
             try await connection.run { [names] connection throws(PostgresError) in
                 try connection.transaction(.callersReadCommitted, settings: TableReader.settings) {
                     connection throws(PostgresError) in
-                    try connection.execute(script: StepRunner.becomeSchemaOwner)
+                    try connection.execute(script: StepRunner.becomeRegistryOwner)
                     for statement in RegistryStatements.filled(names.orderedTable) {
                         _ = try connection.execute(SQL(unsafeRaw: statement))
                     }

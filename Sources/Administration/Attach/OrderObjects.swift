@@ -23,7 +23,7 @@ struct OrderObjects {
     }
 
     /// The table, quoted.
-    var table: String { "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))" }
+    var table: String { names.quoted }
 
     var rankColumns: [String] { names.rankColumns.map(quoteIdentifier) }
 

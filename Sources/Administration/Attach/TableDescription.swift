@@ -149,12 +149,12 @@ package struct TableDescription: Hashable, Sendable {
     package let registered: RegisteredOrder?
     /// Why the registered condition of visibility fails for the table's rows; nil if it doesn't fail.
     package let faultOfCondition: String?
-    /// The owner of schema `brocot`.
-    package let schemaOwner: String
-    /// Whether the current role may become the owner of schema `brocot`, by SET ROLE.
-    let mayBecomeSchemaOwner: Bool
-    /// Whether the current role has the rights of the owner of schema `brocot` without that.
-    let hasRightsOfSchemaOwner: Bool
+    /// The owner of `brocot.ordered_tables`, to whom the objects in schema `brocot` belong. The schema itself may belong to a superuser.
+    package let registryOwner: String
+    /// Whether the current role may become that owner, by SET ROLE.
+    let mayBecomeRegistryOwner: Bool
+    /// Whether the current role has that owner's rights without SET ROLE.
+    let hasRightsOfRegistryOwner: Bool
     /// Whether a policy hides rows of the table from the current role.
     package let hidesRows: Bool
     /// Whether a rule changes INSERTs or DELETEs on the table.

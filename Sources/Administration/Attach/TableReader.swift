@@ -66,9 +66,9 @@ package enum TableReader {
                 // The table can't be read if a policy hides rows.
                 hidesRows ? nil : try fault(of: condition, names, on: connection)
             },
-            schemaOwner: try relation.decode(Column.schemaOwner),
-            mayBecomeSchemaOwner: try relation.decode(Column.mayBecomeSchemaOwner),
-            hasRightsOfSchemaOwner: try relation.decode(Column.hasRightsOfSchemaOwner),
+            registryOwner: try relation.decode(Column.registryOwner),
+            mayBecomeRegistryOwner: try relation.decode(Column.mayBecomeRegistryOwner),
+            hasRightsOfRegistryOwner: try relation.decode(Column.hasRightsOfRegistryOwner),
             hidesRows: hidesRows,
             hasRuleOnInsertOrDelete: try relation.decode(Column.hasRuleOnInsertOrDelete))
     }

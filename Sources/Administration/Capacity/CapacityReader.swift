@@ -24,8 +24,6 @@ package struct CapacityReader: Sendable {
     }
 
     private static let rebalanceCount = 5
-    /// The built-in table. It is not attached, so `brocot check --repair` leaves it alone.
-    private static let builtIn = "items"
 
     private let table: OrderedTable
     private let pageSize: Int
@@ -52,7 +50,7 @@ package struct CapacityReader: Sendable {
             switch try TableLock.lock(table.names, on: connection) {
             case .locked: break
             case .notATable:
-                throw AttachError.refused("\(table.schema).\(table.table) is not a table any more, so it was not read")
+                throw AttachError.refused("\(table.names.title) is not a table any more, so it was not read")
             case .untrusted(let objects, let role): throw MigrationError.foreignTables(objects, role: role)
             }
             // Not earlier: with these settings, the look at the catalog above would take a quarter of a second.
@@ -72,7 +70,8 @@ package struct CapacityReader: Sendable {
                         rows: Int(try row.decode(2, as: Int32.self))))
             }
             let repairs = capacity.faults.map { fault in
-                table.name == Self.builtIn
+                // The built-in table is not attached, so `brocot check --repair` leaves it alone.
+                table.isBuiltIn
                     ? CapacityStatements.removal(of: fault.key, from: list).text : table.names.repairCommand
             }
             return MeasuredList(

@@ -57,21 +57,17 @@ extension TableRepair {
     package func repair(
         _ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool
     ) async throws(AttachError) {
-        if findings.reasonNotRepairable != nil { return }
-        let found = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-        try attacher.requireOwners(of: found, definition.names, for: findings.missing, printedBy: "brocot attach --sql")
-        if findings.missingColumns > 0, let columns = findings.missing.first {
-            // Nothing can be said of the ranks before all columns are there.
-            try await attacher.run(columns, on: definition.names)
+        guard let found = findings.readTable else { return }
+        let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
+        try attacher.requireOwners(
+            of: table, definition.names, for: found.steps.all, printedBy: "brocot attach --sql")
+        if found.missingColumns > 0 {
+            for step in found.steps.columns { try await attacher.run(step, on: definition.names) }
             return try await repair(definition, try await self.findings(of: definition), placingRows: placingRows)
         }
-        var steps = findings.missing
-        if findings.damagedRows > 0 {
-            for step in steps where step.precedesCorrection { try await attacher.run(step, on: definition.names) }
-            try await correctRanks(definition)
-            steps.removeAll(where: \.precedesCorrection)
-        }
-        for step in steps { try await attacher.run(step, on: definition.names) }
+        for step in found.steps.beforeCorrection { try await attacher.run(step, on: definition.names) }
+        if found.damagedRows > 0 { try await correctRanks(definition) }
+        for step in found.steps.afterCorrection { try await attacher.run(step, on: definition.names) }
         guard placingRows else { return }
         let plan = try await attacher.plan(definition)
         guard !plan.fills else { return }

@@ -27,8 +27,10 @@ import Testing
     }
 
     private func reason(_ definition: OrderDefinition, _ fixture: AttachFixture) async throws -> String? {
-        try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-            .findings(of: definition).reasonNotRepairable
+        let findings = try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+            .findings(of: definition)
+        guard case .refused(let reason) = findings else { return nil }
+        return reason
     }
 
     private func expectOrder(_ order: [String], ofAllTasks fixture: AttachFixture) async throws {
@@ -114,7 +116,7 @@ import Testing
         let statement = #"ALTER INDEX "public"."brocot_tasks_rank" RENAME TO "brocot_tasks_1_rank""#
         #expect(try await reason(definition, fixture)?.hasSuffix(statement) == true)
         let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
-        let faults = OrderFault.all(of: definition, on: table)
+        let faults = OrderFaults(of: definition, on: table).all
         #expect(faults.count == 1 && !faults[0].advice.contains("Drop"), "\(faults)")
         try await fixture.connection.execute(script: statement)
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)

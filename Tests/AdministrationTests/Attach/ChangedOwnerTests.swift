@@ -24,7 +24,7 @@ import Testing
             let right = #"the right of \#(role.name) to execute function brocot."keep_public.tasks""#
             #expect(findings.isRepairable && findings.lines().contains { $0.contains(right) }, "\(findings.lines())")
             let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
-            #expect(OrderFault.all(of: definition, on: table).contains { $0.message.contains(right) })
+            #expect(OrderFaults(of: definition, on: table).all.contains { $0.message.contains(right) })
             #expect(try await fixture.attach() == 1)
             try await role.connect().execute("CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2)")
             #expect(try await fixture.attacher.plan(definition).steps.isEmpty)

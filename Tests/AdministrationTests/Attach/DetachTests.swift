@@ -21,7 +21,9 @@ import Testing
         #expect(try await fixture.catalog() == before)
     }
 
-    @Test("Moves at once are refused as soon as brocot detach --drop-columns has dropped the columns", .databaseWithAttachedTasks)
+    @Test(
+        "Moves at once are refused as soon as brocot detach --drop-columns has dropped the columns",
+        .databaseWithAttachedTasks)
     func movesMeanwhile() async throws {
         let fixture = try await AttachFixture()
         let names = AttachFixture.definition().names
@@ -156,9 +158,11 @@ import Testing
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let found = try await repair.findings(of: AttachFixture.definition())
         #expect(
-            found.reasonNotRepairable == """
+            found.lines() == [
+                """
                 the table is now public.jobs. Rename it back, or run: brocot detach public.tasks, and attach public.jobs. The order stays.
-                """)
+                """
+            ])
         try await fixture.detach()
         #expect(try await fixture.texts("SELECT count(*) FROM pg_trigger WHERE tgrelid = 'jobs'::regclass") == ["0"])
     }
@@ -183,7 +187,7 @@ import Testing
         let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: change)
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        #expect(try await repair.findings(of: AttachFixture.definition()).reasonNotRepairable == reason)
+        #expect(try await repair.findings(of: AttachFixture.definition()).lines() == [reason])
     }
 
     @Test(
@@ -211,10 +215,10 @@ import Testing
         let definition = AttachFixture.definition()
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let found = try await repair.findings(of: definition)
-        #expect(found.lines() == ["public.tasks_old has the triggers of this order too. \(advice)"])
+        #expect(found.lines() == ["public.tasks_old has the triggers of this order too. \(advice)."])
         #expect(found.needsPerson && !found.isEmpty && !found.isRepairable)
         let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
-        #expect(OrderFault.all(of: definition, on: table).map(\.advice) == ["\(advice)."])
+        #expect(OrderFaults(of: definition, on: table).all.map(\.text) == found.lines())
         #expect(try await fixture.catalog() == before)
         let old = AttachFixture.definition(table: "tasks_old")
         try await fixture.attach(old)
