@@ -69,10 +69,15 @@ import Testing
             (["attach", name, "--item", "other"], 2),
             (["attach", name, "--item", "id", "--order-by", "1 / (id - 1)"], 1),
             (["attach", name, "--item", "id", "--list", column], 2), (["detach", name, "--rank", "other"], 2),
-        ] {
+        ] as [([String], Int32)] {
             let result = try await BrocotProcess.run(arguments)
             #expect(result.exitCode == status, "\(result.errors)")
             expectHarmless(result.output + result.errors, "brocot \(arguments)")
+        }
+        for status in [0, 1] as [Int32] {
+            let result = try await BrocotProcess.run(["import", Self.hostile], input: "a\n")
+            #expect(result.exitCode == status, "\(result.errors)")
+            expectHarmless(result.errors, "brocot import")
         }
     }
 
