@@ -90,7 +90,7 @@ import Testing
         try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
             .repair(AttachFixture.definition(), findings(fixture), placingRows: true)
         #expect(try await findings(fixture).isEmpty)
-        #expect(try await fixture.requests() == (hasEqualRanks ? ["public.tasks 1 {1} after"] : []))
+        #expect(try await fixture.requests() == (hasEqualRanks ? ["public.tasks 1 {2} after"] : []))
     }
 
     @Test("An index of another kind with the name of the order's index is named", .databaseWithAttachedTasks)
