@@ -31,7 +31,9 @@ enum PlanText {
             -- For a table without rows. Run all of it in one transaction, with the rights of the table's owner and of the owner of
             -- brocot.ordered_tables: psql --single-transaction -v ON_ERROR_STOP=1 -f FILE
             """
-        return ([instructions] + statements.map { $0.printableSQL + ";" }).joined(separator: "\n")
+        let commands = statements.map { $0.printableSQL + ";" }
+        let encoding = isASCII(commands) ? [] : ["SET LOCAL client_encoding = 'UTF8';"]
+        return ([instructions] + encoding + commands).joined(separator: "\n")
     }
 
     /// A script. A comment before each transaction says which role must run it.
@@ -52,6 +54,12 @@ enum PlanText {
                 COMMIT;
                 """
         }
-        return ([instructions] + parts).joined(separator: "\n\n")
+        let encoding = isASCII(parts) ? [] : ["SET client_encoding = 'UTF8';"]
+        return ([instructions] + encoding + parts).joined(separator: "\n\n")
+    }
+
+    /// Whether a script means the same in each encoding of a client.
+    private static func isASCII(_ texts: [String]) -> Bool {
+        texts.allSatisfy { $0.utf8.allSatisfy { $0 < 0x80 } }
     }
 }

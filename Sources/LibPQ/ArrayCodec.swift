@@ -88,7 +88,8 @@ extension String: PostgresArrayElement {
 
     package func appendElement(to bytes: inout [UInt8]) -> ArrayElementOutcome {
         guard !utf8.contains(0) else { return .invalid(reasonNulIsInvalid) }
-        appendBigEndian(Int32(utf8.count), to: &bytes)
+        // A text that is too long for this number is refused with the statement: see `refuseTooLarge`.
+        appendBigEndian(Int32(truncatingIfNeeded: utf8.count), to: &bytes)
         bytes.append(contentsOf: utf8)
         return .value
     }

@@ -52,6 +52,7 @@ extension Connection {
                 throw PostgresError(.invalidValue, "parameter $\(index + 1) can't be sent: \(reason)")
             }
         }
+        try refuseTooLarge(text, parameters)
         let key = PreparedStatements.Key(text: Array(text.utf8), types: parameters.map(\.type))
         return OutgoingStatement(
             text: text, parameters: parameters, key: key, name: prepared ? try prepare(text, key) : nil)
@@ -85,6 +86,15 @@ extension Connection {
         preparedStatements.count += 1
         preparedStatements.names[key] = name
         return name
+    }
+}
+
+/// Refuses what the server would refuse by ending the connection: a message of 1 GB or more (`PQ_LARGE_MESSAGE_LIMIT` in its `pqformat.h`).
+func refuseTooLarge(_ text: String, _ parameters: [Parameter], limit: Int = 1 << 30) throws(PostgresError) {
+    let size = parameters.reduce(text.utf8.count) { $0 + ($1.bytes?.count ?? 0) }
+    guard size < limit else {
+        throw PostgresError(
+            .invalidValue, "the statement and its parameters have \(size) bytes; PostgreSQL takes fewer than \(limit)")
     }
 }
 

@@ -40,14 +40,19 @@ struct ServerProcess: Sendable {
                 announce.finish(throwing: error)
             }
         }
+        // A task of its own, which is not cancelled together with the caller: nobody would know the server that starts.
+        let announced = Task { try await announcements.first { _ in true } }
         do {
-            for try await process in announcements {
-                return ServerProcess(serverProcess: process, termination: termination)
+            guard let process = try await announced.value else {
+                throw LocalPostgresError.startFailed(
+                    reason: "it has no data to work with", log: launch.directory.logTail())
             }
+            return ServerProcess(serverProcess: process, termination: termination)
+        } catch let error as LocalPostgresError {
+            throw error
         } catch {
             throw .startFailed(reason: "\(error)", log: launch.directory.logTail())
         }
-        throw .startFailed(reason: "it has no data to work with", log: launch.directory.logTail())
     }
 
     private static func supervise(_ launch: Launch, announce: AsyncThrowingStream<pid_t, any Error>.Continuation)

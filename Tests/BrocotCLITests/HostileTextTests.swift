@@ -147,14 +147,36 @@ import Testing
         try await connection.execute("DROP ROLE \(identifier: role)")
     }
 
+    @Test("psql runs the scripts of brocot attach in another encoding than that of the names", .database)
+    func otherEncoding() async throws {
+        let connection = try await TestDatabase.current.connect()
+        for (table, options) in [("tasks", []), ("notes", ["--single-transaction"])] {
+            try await connection.execute(#"CREATE TABLE public.\#(identifier: table) (id int PRIMARY KEY, "läge" int)"#)
+            let arguments = ["attach", "public.\(table)", "--item", "id", "--list", "läge"]
+            try await run(
+                script: arguments + (options.isEmpty ? ["--sql"] : ["--sql", "--transactional"]), psql: options,
+                clientEncoding: "LATIN1")
+            let attached = try await BrocotProcess.run(arguments)
+            #expect(attached.exitCode == 0, "\(attached.errors)")
+            #expect(attached.errors.split(separator: "\n").count == 1, "\(attached.errors)")
+        }
+        try await connection.execute("INSERT INTO public.tasks VALUES (1, 1)")
+        #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
+    }
+
     /// Has psql run what a command prints.
-    private func run(script arguments: [String]) async throws {
+    private func run(
+        script arguments: [String], psql options: [String] = [], clientEncoding: String = "UTF8"
+    ) async throws {
         let printed = try await BrocotProcess.run(arguments)
         #expect(printed.exitCode == 0, "\(printed.errors)")
         expectHarmless(printed.output, "brocot \(arguments[0])")
         let psql = try await Subprocess.run(
-            .name("psql"), arguments: ["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", TestDatabase.current.url],
-            input: .string(printed.output), output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+            .name("psql"),
+            arguments: Arguments(
+                ["-XqAt", "-v", "ON_ERROR_STOP=1", "-f", "-", "-d", TestDatabase.current.url] + options),
+            environment: .inherit.updating(["PGCLIENTENCODING": clientEncoding]), input: .string(printed.output),
+            output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
         #expect(psql.terminationStatus.isSuccess, "\(psql.standardError)\n\(printed.output)")
     }
 

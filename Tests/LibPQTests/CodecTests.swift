@@ -1,4 +1,4 @@
-import LibPQ
+@testable import LibPQ
 import TestPostgres
 import Testing
 
@@ -92,6 +92,13 @@ import Testing
             #expect(error.message.contains("NUL"))
         }
         #expect(try await connection.query("SELECT 1")[0].decode(0) == 1)
+    }
+
+    @Test func `A statement that is too large for one message of the protocol is refused before it is sent`() throws {
+        let statement: SQL = "SELECT \("four")::text, \(["three"])"
+        let size = statement.text.utf8.count + statement.parameters.reduce(0) { $0 + ($1.bytes?.count ?? 0) }
+        try refuseTooLarge(statement.text, statement.parameters, limit: size + 1)
+        #expect(throws: PostgresError.self) { try refuseTooLarge(statement.text, statement.parameters, limit: size) }
     }
 
     @Test func `A numeric is encoded and decoded exactly`() async throws {

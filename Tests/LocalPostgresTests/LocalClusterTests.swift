@@ -32,6 +32,23 @@ struct LocalClusterTests {
     private static let collation =
         "SELECT datcollate::text FROM pg_database WHERE datname = current_database()"
 
+    @Test("A start that is cancelled leaves no server behind that nobody knows")
+    func cancelledStart() async throws {
+        let cluster = try await TestServer.makeCluster(settings: [:])
+        try await TestServer.copyPreparedData(to: cluster)
+        let starting = Task {
+            while !Task.isCancelled { await Task.yield() }
+            try await cluster.start()
+        }
+        starting.cancel()
+        _ = await starting.result
+        let process = await cluster.serverProcess
+        await cluster.shutDown()
+        if let process { #expect(kill(process, 0) != 0) }
+        #expect(process != nil, "the server that was started is known")
+        #expect(!FileManager.default.fileExists(atPath: cluster.directory))
+    }
+
     @Test(
         "A private server keeps its data and its address over restarts and when it is killed, and leaves nothing behind"
     )

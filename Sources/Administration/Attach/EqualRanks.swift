@@ -19,15 +19,18 @@ struct EqualRanks: Sendable {
 
     /// The step for a script, in one transaction.
     var step: AttachStep {
-        AttachStep(
+        let announcement = WritingSettings.of(names.orderedTable).map {
+            "SELECT pg_catalog.set_config('\($0.0)', \(quoteLiteral($0.1)), true)"
+        }
+        return AttachStep(
             "remove ranks that another row of the list has",
             [
-                "SET LOCAL row_security = off",
-                "SELECT pg_catalog.set_config('brocot.writing', \(quoteLiteral(names.orderedTable)), true)",
+                "SET LOCAL row_security = off"
+            ] + announcement + [
                 """
                 UPDATE \(names.quoted) AS stored SET \(columns.removal.text) FROM (\(found("").text)) AS found
                 WHERE stored.ctid OPERATOR(pg_catalog.=) found.location AND stored.tableoid OPERATOR(pg_catalog.=) found.relation
-                """,
+                """
             ], lock: .rows, by: .tableOwner, execution: .inSessionsSearchPath)
     }
 

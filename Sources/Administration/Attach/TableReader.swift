@@ -14,7 +14,7 @@ package enum TableReader {
     static let ofWholeTables = [("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off")]
     /// The settings of transactions that write ranks: the order's triggers let them pass.
     static func writing(_ names: OrderNames) -> [(String, String)] {
-        [("brocot.writing", names.orderedTable)] + ofWholeTables
+        WritingSettings.of(names.orderedTable) + ofWholeTables
     }
     /// The server prints names in quotes only where they need quotes, whatever the role's setting.
     static let printedNames = ("quote_all_identifiers", "off")

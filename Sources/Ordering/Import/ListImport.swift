@@ -23,8 +23,7 @@ package struct ListImport: Sendable {
         [
             ("lock_timeout", lockTimeout), ("statement_timeout", "0"), ("transaction_timeout", "0"),
             ("idle_in_transaction_session_timeout", "0"),
-            ("brocot.writing", orderedTable),
-        ] + MoveApplication.plannerSettings
+        ] + WritingSettings.of(orderedTable) + MoveApplication.plannerSettings
     }
 
     /// Imports the keys of a text with one key in each line. If a line is refused, nothing is inserted.

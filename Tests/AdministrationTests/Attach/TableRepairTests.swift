@@ -240,6 +240,20 @@ import Testing
         }
     }
 
+    @Test("brocot check --repair restores dropped rank columns beside a constraint of another form")
+    func droppedColumnsBesideOtherConstraint() async throws {
+        let fixture = try await attached()
+        for columns in [["rank_den"], ["rank", "rank_num", "rank_den"]] {
+            let drops = columns.map { "DROP COLUMN \($0) CASCADE" }.joined(separator: ", ")
+            _ = try await repair(
+                """
+                ALTER TABLE tasks \(drops);
+                ALTER TABLE tasks ADD CONSTRAINT brocot_rank_is_valid CHECK (true)
+                """, of: fixture)
+            #expect(try await order(fixture) == (columns.count == 1 ? ["1", "2", "3", "4", "5"] : []), "\(columns)")
+        }
+    }
+
     @Test(
         "brocot check --repair restores dropped rank columns with the order as it was, and no UPDATE fails meanwhile")
     func droppedColumns() async throws {
@@ -433,5 +447,11 @@ import Testing
         #expect(orders.level == .fail)
         let status = try await fixture.connection.run { connection throws in try QueueStatus.read(on: connection) }
         #expect(status.tablesBeingAttached == ["public.tasks"])
+        try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER COLUMN id TYPE integer")
+        let refused = try #require(try await examination().first { $0.check == "orders" })
+        #expect(
+            refused.message.hasPrefix(
+                "public.tasks: brocot attach is not finished, so requests wait; public.tasks: column"),
+            "\(refused.message)")
     }
 }
