@@ -57,6 +57,30 @@ import Testing
         expectHarmless(release.output + release.errors, "brocot release")
     }
 
+    @Test("Hostile names in errors of brocot attach, detach and import begin no line", .database)
+    func names() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let (table, column) = (String(Self.hostile.dropLast()), Self.hostile)
+        try await connection.execute(
+            "CREATE TABLE public.\(identifier: table) (id int PRIMARY KEY, \(identifier: column) int)")
+        try await connection.execute("INSERT INTO public.\(identifier: table) VALUES (1, 1)")
+        let name = "public.\(table)"
+        for (arguments, status) in [
+            (["attach", name, "--item", "other"], 2),
+            (["attach", name, "--item", "id", "--order-by", "1 / (id - 1)"], 1),
+            (["attach", name, "--item", "id", "--list", column], 2), (["detach", name, "--rank", "other"], 2),
+        ] as [([String], Int32)] {
+            let result = try await BrocotProcess.run(arguments)
+            #expect(result.exitCode == status, "\(result.errors)")
+            expectHarmless(result.output + result.errors, "brocot \(arguments)")
+        }
+        for status in [0, 1] as [Int32] {
+            let result = try await BrocotProcess.run(["import", Self.hostile], input: "a\n")
+            #expect(result.exitCode == status, "\(result.errors)")
+            expectHarmless(result.errors, "brocot import")
+        }
+    }
+
     @Test("Hostile text is printed exactly in JSON", .database) func json() async throws {
         struct Item: Decodable { let item: String }
         let connection = try await TestDatabase.current.connect()

@@ -173,8 +173,10 @@ package struct AttachPlan: Sendable {
             (table.registered == nil ? ["row of brocot.ordered_tables"] : [])
             + (changesOptions ? ["present options in brocot.ordered_tables"] : [])
             + changed.map { name in
-                let form = table.functions[name] == nil ? "" : "the present form of "
-                return "\(form)function brocot.\(quoteIdentifier(name))"
+                let function = "function brocot.\(quoteIdentifier(name))"
+                guard let present = table.functions[name] else { return function }
+                return present.isExecutable
+                    ? "the present form of \(function)" : "the right of \(table.owner) to execute \(function)"
             } + (lacksPlaceFunction ? ["functions for moves at once"] : [])
         if !changed.isEmpty {
             statements += objects.functions.flatMap(\.statements)
@@ -203,16 +205,18 @@ package struct AttachPlan: Sendable {
         let names = objects.names
         let surplus = (names.triggers + names.formerTriggers)
             .filter { table.triggers[$0] != nil && objects.triggers[$0] == nil }
-        guard !missing.isEmpty || !surplus.isEmpty else { return [] }
+        let ofPartitions = table.triggersElsewhere.filter(\.isOfPartition)
+        guard !missing.isEmpty || !surplus.isEmpty || !ofPartitions.isEmpty else { return [] }
         return [
             AttachStep(
                 "make the triggers",
-                surplus.map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(objects.table)" }
+                ofPartitions.map(\.removal)
+                    + surplus.map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(objects.table)" }
                     + missing.map { "CREATE OR REPLACE TRIGGER \(quoteIdentifier($0.key)) \($0.value)" },
                 missing: missing.map {
                     "\(table.triggers[$0.key] == nil ? "" : "the present, enabled form of ")trigger \($0.key)"
-                },
-                lock: surplus.isEmpty ? .share : .accessExclusive, by: .tableOwner)
+                } + ofPartitions.map { "removal of trigger \($0.name) of partition \($0.table)" },
+                lock: surplus.isEmpty && ofPartitions.isEmpty ? .share : .accessExclusive, by: .tableOwner)
         ]
     }
 

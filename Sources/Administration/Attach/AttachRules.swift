@@ -84,6 +84,15 @@ struct AttachRules {
         case .other(let reason), .unsuitable(let reason): throw refuse(reason)
         case .table, .partitionedTable: break
         }
+        if let root = table.partitionRoot {
+            throw refuse(
+                table.registered == nil
+                    ? "this is a partition of \(root.title). Attach \(root.title)"
+                    : """
+                    this is a partition of \(root.title) now. Run \(names.detachCommand), and then attach \(root.title) with the same options: the \
+                    rows keep their order
+                    """)
+        }
         guard !definition.ownsRows || !table.hasRuleOnInsertOrDelete else {
             throw refuse(
                 "this table has a rule ON INSERT or ON DELETE, which changes the statements of moves with --owns-rows. Make a trigger instead of the rule"
@@ -186,6 +195,13 @@ struct AttachRules {
     }
 
     private func checkPartitions() throws(AttachError) {
+        if let order = table.ordersOfPartitions.first {
+            throw refuse(
+                """
+                its partition \(order.title) is attached as a table of its own. First run: \(order.detachCommand). The rows keep \
+                their order
+                """)
+        }
         for column in table.partitionKey where column.map({ !definition.listColumns.contains($0) }) ?? true {
             throw refuse(
                 "it is partitioned by \(column.map { "column \"\($0)\"" } ?? "an expression"), which is not a list "
@@ -237,7 +253,7 @@ struct AttachRules {
                     }
                         ?? """
                         Rename it, for example because that table had this name before: ALTER INDEX \(quoteIdentifier(relation.schema)).\
-                        \(quoteIdentifier(index)) RENAME TO …
+                        \(quoteIdentifier(index)) RENAME TO \(nameInPartition(of: index).map(quoteIdentifier) ?? "…")
                         """
                 throw refuse(
                     "table \(otherTable) has an index with the name that attach would use, \"\(index)\". \(advice)")
@@ -250,6 +266,12 @@ struct AttachRules {
                     """
                     : "\"\(index)\" is not an index that Brocot created. Rename or drop it")
         }
+    }
+
+    /// The name that this index should have, if it is on a partition that had the table's name before; otherwise nil.
+    private func nameInPartition(of index: String) -> String? {
+        table.relations.dropFirst().first { $0.index == .missing && $0.surplusIndexes.contains(index) }
+            .map { names.index(on: $0.name) }
     }
 
     private func checkRegistration() throws(AttachError) {

@@ -79,7 +79,7 @@ package struct Attacher: Sendable {
                 \(other.adviceToDropTriggers). Then run this again. Nothing was changed.
                 """)
         }
-        if let trigger = found.triggersElsewhere.first {
+        if let trigger = found.triggersElsewhere.first(where: { !$0.isOfPartition }) {
             throw .refused(
                 """
                 trigger \(trigger.name) on \(trigger.table) calls a function of the order \(found.names.orderedTable). Drop it: DROP TRIGGER \

@@ -60,6 +60,39 @@ import Testing
         #expect(try await fixture.texts("SELECT id FROM tasks ORDER BY project_id, rank") == order)
     }
 
+    @Test(
+        "If a list column was exchanged for one of another type, the steps that brocot check names mend the table",
+        .database,
+        arguments: [false, true])
+    func exchangedColumn(hasEqualRanks: Bool) async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id bigint PRIMARY KEY, project_id int);
+            INSERT INTO tasks SELECT n, 1 + n % 2 FROM generate_series(1, 4) AS n;
+            """)
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            script: """
+                ALTER TABLE tasks ADD project_new bigint; UPDATE tasks SET project_new = project_id;
+                ALTER TABLE tasks RENAME project_id TO project_old; ALTER TABLE tasks RENAME project_new TO project_id;
+                \(hasEqualRanks ? "UPDATE tasks SET project_id = 1 WHERE id = 1" : "")
+                """)
+        let reason = try #require(try await findings(fixture).lines().first)
+        #expect(
+            reason.contains(
+                """
+                index "brocot_tasks_rank" was renamed. New rows get no place. Drop the index and run the same brocot attach again, which may \
+                end with SQLSTATE 23505. Then: brocot check --repair --place-rows
+                """), "\(reason)")
+        try await fixture.connection.execute(script: "DROP INDEX brocot_tasks_rank")
+        let refused = await refusal { try await fixture.attach() }
+        #expect(refused?.contains("23505") == (hasEqualRanks ? true : nil), "\(refused ?? "")")
+        try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+            .repair(AttachFixture.definition(), findings(fixture), placingRows: true)
+        #expect(try await findings(fixture).isEmpty)
+        #expect(try await fixture.requests() == (hasEqualRanks ? ["public.tasks 1 {2} after"] : []))
+    }
+
     @Test("An index of another kind with the name of the order's index is named", .databaseWithAttachedTasks)
     func replacedIndex() async throws {
         let fixture = try await AttachFixture()

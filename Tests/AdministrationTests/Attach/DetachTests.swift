@@ -6,19 +6,43 @@ import Testing
 @testable import Administration
 
 @Suite("brocot detach", .database, .timeLimit(.minutes(30))) struct DetachTests {
-    @Test("brocot detach continues after it stopped before any of its steps", arguments: 0..<4)
+    @Test("brocot detach continues after it stopped before any of its steps", arguments: 0..<5)
     func continues(finishedSteps: Int) async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let before = try await fixture.catalog()
         try await fixture.attach()
         let plan = try #require(
             try await fixture.attacher.planToDetach(AttachFixture.definition().names, droppingColumns: true))
-        #expect(plan.steps.count == 4)
+        #expect(plan.steps.count == 5)
         for step in plan.steps.prefix(finishedSteps) {
             try await fixture.attacher.run(step, on: AttachFixture.definition().names)
         }
         try await fixture.detach()
         #expect(try await fixture.catalog() == before)
+    }
+
+    @Test(
+        "Moves at once are refused as soon as brocot detach --drop-columns has dropped the columns",
+        .databaseWithAttachedTasks)
+    func movesMeanwhile() async throws {
+        let fixture = try await AttachFixture()
+        let names = AttachFixture.definition().names
+        let plan = try #require(try await fixture.attacher.planToDetach(names, droppingColumns: true))
+        var states: [String?] = []
+        for step in plan.steps {
+            try await fixture.attacher.run(step, on: names)
+            let error = await refusedMove(fixture)
+            states.append(error?.sqlState?.rawValue)
+        }
+        #expect(states == [nil, nil, "55000", "55000", "RK001"])
+    }
+
+    private func refusedMove(_ fixture: AttachFixture) async -> PostgresError? {
+        do throws(PostgresError) {
+            try await fixture.connection.execute(
+                "SELECT brocot.move_now(1, 1, last => true, ordered_table => 'public.tasks')")
+            return nil
+        } catch { return error }
     }
 
     @Test(
