@@ -90,7 +90,8 @@ import Testing
         try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
             .repair(AttachFixture.definition(), findings(fixture), placingRows: true)
         #expect(try await findings(fixture).isEmpty)
-        #expect(try await fixture.requests() == (hasEqualRanks ? ["public.tasks 1 {2} after"] : []))
+        let requests = try await fixture.requests()
+        #expect(requests.first == (hasEqualRanks ? "public.tasks 1 {2} after" : nil), "\(requests)")
     }
 
     @Test("An index of another kind with the name of the order's index is named", .databaseWithAttachedTasks)
