@@ -32,6 +32,13 @@ extension Attacher {
                 \(command). Nothing was changed.
                 """)
         }
+        if !table.actsAsOwner, fills {
+            throw .refused(
+                """
+                \(name) belongs to \(table.owner), and brocot.ordered_tables to \(table.registryOwner). Only the rows are left to be placed, \
+                which needs the rights of both: run this as a member of both roles. Nothing was changed.
+                """)
+        }
         if !table.mayBecomeRegistryOwner, fills || steps.contains(where: { $0.actor == .registryOwner }) {
             throw .refused(
                 """

@@ -282,6 +282,11 @@ struct AttachRefusalTests {
                 of: table, definition.names, for: plan.steps, printedBy: "brocot attach --sql")
         }
         #expect(owner?.hasPrefix("public.tasks belongs to postgres. Run this as a member of postgres") == true)
+        let both = await refusal {
+            try fixture.attacher.requireOwners(
+                of: table, definition.names, for: [], printedBy: "brocot attach --sql", fills: true)
+        }
+        #expect(both?.contains("Only the rows are left to be placed, which needs the rights of both") == true)
         let rows = await refusal { try fixture.attacher.requireAllRows(of: table, definition.names) }
         #expect(rows?.contains("row-level security hides rows from this role") == true)
     }
