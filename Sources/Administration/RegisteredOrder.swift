@@ -58,6 +58,17 @@ package struct RegisteredOrder: Hashable, Sendable {
         try all(where: isAttached, on: connection)
     }
 
+    /// The orders of the partitions of a table.
+    static func ofPartitions(of table: Int64, on connection: isolated Connection) throws(PostgresError)
+        -> [RegisteredOrder]
+    {
+        try all(
+            where: """
+                \(SQL.registeredRelation) IN (
+                    SELECT part.relid FROM pg_partition_tree(\(table)::oid::regclass) AS part WHERE part.level > 0)
+                """, on: connection)
+    }
+
     /// The orders whose rows satisfy a condition on the row `registered`, by name. The server must search `pg_catalog` first.
     static func all(where condition: SQL, on connection: isolated Connection) throws(PostgresError) -> [RegisteredOrder]
     {

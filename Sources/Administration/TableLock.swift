@@ -23,7 +23,7 @@ package enum TableLock {
         _ names: OrderNames, on connection: isolated Connection
     ) throws(PostgresError) -> Outcome {
         guard let identifier = try identifier(ofTable: names, on: connection) else { return .notATable }
-        let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
+        let table = names.quoted
         try connection.execute(script: "PREPARE brocot_lock AS SELECT FROM \(table); DEALLOCATE brocot_lock")
         guard try isStillTable(identifier, names, on: connection) else { return .notATable }
         let (foreign, role) = try foreignObjects(of: names, on: connection)
@@ -58,7 +58,7 @@ package enum TableLock {
     private static func isStillTable(
         _ identifier: Int64, _ names: OrderNames, on connection: isolated Connection
     ) throws(PostgresError) -> Bool {
-        let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
+        let table = names.quoted
         return try connection.query(
             """
             SELECT (found.oid::pg_catalog.int8 OPERATOR(pg_catalog.=) \(identifier)::pg_catalog.int8

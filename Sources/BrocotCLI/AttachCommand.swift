@@ -32,7 +32,7 @@ struct AttachCommand: AsyncParsableCommand {
             One command at a time attaches, detaches or repairs tables. Others wait for 60 s, and then name the session.
 
             Exit status: 0 attached · 1 failed · 2 the table can't be attached like this · 3 migrations pending · 5 other sessions \
-            kept it locked: each step is tried 300 times, for about 2.5 minutes · 6 cannot connect, or only a standby · 7 a \
+            kept the table locked; each step is tried 300 times, which takes about 2.5 minutes · 6 cannot connect, or only a standby · 7 a \
             superuser would run another role's code · 8 the database is newer
             """)
 

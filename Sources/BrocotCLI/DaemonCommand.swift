@@ -23,8 +23,8 @@ struct DaemonCommand: AsyncParsableCommand {
 
             Exit status: 0 stopped by a signal, or nothing is pending (--drain) · 1 failed, such as an HTTP port in use · 2 \
             configuration · 3 migrations pending · 5 another session kept a table locked · 6 cannot connect, or only a standby · 7 \
-            a superuser would run another role's code; or (--drain) only requests that wait for a person are left: of held or \
-            paused lists, of tables that brocot attach is still filling, or of tables that the daemon can't use · 8 the database \
+            a superuser would run another role's code, or the database is not in UTF8; or (--drain) only requests that wait for \
+            a person are left: of held or paused lists, of tables that brocot attach is still filling, or of tables that the daemon can't use · 8 the database \
             is newer
             """)
 

@@ -55,15 +55,14 @@ enum ExitStatus: Int32, Sendable {
     private static func status(of error: MigrationError) -> ExitStatus {
         switch error {
         case .noDirectory, .unreadable, .notUTF8, .noMigrations, .invalidFileName, .noStatement, .duplicateVersion,
-            .missingVersion,
-            .transactionCommand:
+            .missingVersion, .unsuitable:
             .usage
-        case .refused(_, let error), .database(let error): status(of: error)
+        case .refused(_, let error), .notCommitted(_, let error), .database(let error): status(of: error)
         case .drifted: .drift
         case .newer: .databaseNewer
         case .lockTimeout, .locked: .lockTimeout
         case .standby: .cannotConnect
-        case .foreignObjects, .objectsOfOthers, .foreignTables: .needsRepair
+        case .foreignObjects, .objectsOfOthers, .foreignTables, .unsupportedEncoding: .needsRepair
         case .cancelled: .failed
         }
     }

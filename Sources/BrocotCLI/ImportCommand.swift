@@ -70,9 +70,9 @@ struct ImportCommand: AsyncParsableCommand {
         case .failure(.unknownTable):
             throw CommandFailure.notAnOrderedTable(table)
         case .failure(.impossible(let reason)):
-            throw CommandFailure(.usage, "Nothing was imported: \(reason).")
+            throw CommandFailure(.usage, "Nothing was imported: \(reason.printable).")
         case .failure(.refused(let rejection)):
-            throw CommandFailure(.failed, "Nothing was imported: \(rejection.message).")
+            throw CommandFailure(.failed, "Nothing was imported: \(rejection.message.printable).")
         }
     }
 }

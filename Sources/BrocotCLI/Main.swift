@@ -1,3 +1,4 @@
+import Administration
 import ArgumentParser
 import LibPQ
 
@@ -58,7 +59,7 @@ enum Main {
 
     /// What a person reads of an error with an exit status of its own, on one or several lines.
     static func explanation(of error: any Error) -> String {
-        let reason = "brocot: \(error)"
+        let reason = "brocot: \((error as? AttachError)?.printable ?? "\(error)")"
         return switch Connection.serverError(in: error)?.sqlState {
         case .queryCanceled?: "\(reason)\n\(adviceAfterCancellation)"
         case .lockNotAvailable?: "\(reason)\n\(adviceAfterLockTimeout)"

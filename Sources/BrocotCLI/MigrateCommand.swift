@@ -67,7 +67,8 @@ struct MigrateUpCommand: AsyncParsableCommand {
 
             Exit status: 0 all are applied · 1 a statement failed · 2 wrong files · 4 an applied migration was changed · 5 a lock \
             was not released within --lock-timeout · 6 cannot connect, or only a standby · 7 schema brocot has objects of a role that \
-            this one does not trust, or that the schema's owner can't replace, or it was not empty before the first migration · 8 the database \
+            this one does not trust, or that the schema's owner can't replace, or it was not empty before the first migration, or the \
+            database is not in UTF8 · 8 the database \
             is newer. In case 7, the owner of such an object could run any statement with your rights, or the migration could not replace it.
             The migrations run as the owner of schema brocot, if the present role may SET ROLE to it.
             """)
@@ -95,7 +96,8 @@ struct MigrateStatusCommand: AsyncParsableCommand {
         commandName: "status", abstract: "Show which migrations are applied.",
         discussion: """
             Exit status: 0 all are applied · 2 wrong files · 3 some are pending · 4 one was changed · 5 another session kept a \
-            table locked · 6 cannot connect · 7 a superuser would run another role's code · 8 the database is newer
+            table locked · 6 cannot connect · 7 a superuser would run another role's code, or the database is not in UTF8 · 8 the \
+            database is newer
             """)
 
     @Flag(help: "Print one JSON object.")
@@ -121,7 +123,8 @@ struct MigratePlanCommand: AsyncParsableCommand {
             records the migrations as applied. It fails on a database of another version.
 
             Exit status: 0, even if migrations are pending · 2 wrong files · 4 an applied migration was changed · 5 another \
-            session kept a table locked · 6 cannot connect · 7 a superuser would run another role's code · 8 the database is newer
+            session kept a table locked · 6 cannot connect · 7 a superuser would run another role's code, or the database is not in \
+            UTF8 · 8 the database is newer
             """)
 
     @Flag(help: "Print the SQL itself.")
@@ -155,14 +158,15 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check that the schema is the one that the migrations create.",
         discussion: """
-            Compares tables, columns, constraints, indexes, triggers and functions with those that the migrations create. For \
-            this, it runs the migrations in a transaction that is rolled back. Objects that you added are not faults; added \
+            Compares tables, views, types, columns, constraints, indexes, triggers and functions with those that the migrations \
+            create. Rights, comments and storage settings are left to you. For this, it runs the migrations in a \
+            transaction that is rolled back. Objects that you added are not faults; added \
             triggers, rules and policies are listed with the role whose code they run.
             This needs the right to create schemas in the database.
 
             Exit status: 0 nothing differs · 1 failed, such as a missing right · 2 wrong files · 3 migrations are pending · 4 something \
-            is missing or was changed · 5 another session kept a table locked · 6 cannot connect, or only a standby · 7 the schema has objects of a role that \
-            was not granted to this one · 8 the database is newer
+            is missing or was changed · 5 another session kept a table locked · 6 cannot connect, or only a standby · 7 \
+            the schema has objects of a role that was not granted to this one, or the database is not in UTF8 · 8 the database is newer
             """)
 
     @Flag(help: "Print one JSON object.")
@@ -193,7 +197,8 @@ extension MigrationStatus {
     fileprivate func refuseUnlessCurrent() throws {
         guard try isBehind() else { return }
         throw CommandFailure(
-            .migrationsPending, "\(counted(pending.count)) pending. Apply them with: brocot migrate up")
+            .migrationsPending,
+            "\(counted(pending.count)) pending. Apply \(pending.count == 1 ? "it" : "them") with: brocot migrate up")
     }
 }
 

@@ -29,21 +29,23 @@ enum PlanText {
         guard !statements.isEmpty else { return "-- Nothing to do." }
         let instructions = """
             -- For a table without rows. Run all of it in one transaction, with the rights of the table's owner and of the owner of
-            -- schema brocot: psql --single-transaction -v ON_ERROR_STOP=1 -f FILE
+            -- brocot.ordered_tables: psql --single-transaction -v ON_ERROR_STOP=1 -f FILE
             """
-        return ([instructions] + statements.map { $0.printableSQL + ";" }).joined(separator: "\n")
+        let commands = statements.map { $0.printableSQL + ";" }
+        let encoding = isASCII(commands) ? [] : ["SET LOCAL client_encoding = 'UTF8';"]
+        return ([instructions] + encoding + commands).joined(separator: "\n")
     }
 
     /// A script. A comment before each transaction says which role must run it.
     static func script(_ steps: [AttachStep]) -> String {
         guard !steps.isEmpty else { return "-- Nothing to do." }
         let parts = steps.map { step in
-            let actor = step.actor == .tableOwner ? "the table's owner" : "the owner of schema brocot"
+            let actor = step.actor == .tableOwner ? "the table's owner" : "the owner of brocot.ordered_tables"
             let statements = step.statements.map { $0.printableSQL + ";" }.joined(separator: "\n")
             let comment = "-- \(step.purpose.printable), as \(actor): \(step.lock.rawValue)"
             guard step.execution != .alone else { return "\(comment)\n\(statements)" }
-            // The user's triggers need the session's own search_path.
-            let searchPath = step.execution == .inBatches ? "" : "\nSET LOCAL search_path = pg_catalog, pg_temp;"
+            let searchPath =
+                step.execution == .inSessionsSearchPath ? "" : "\nSET LOCAL search_path = pg_catalog, pg_temp;"
             return """
                 \(comment)
                 BEGIN;\(searchPath)
@@ -52,6 +54,12 @@ enum PlanText {
                 COMMIT;
                 """
         }
-        return ([instructions] + parts).joined(separator: "\n\n")
+        let encoding = isASCII(parts) ? [] : ["SET client_encoding = 'UTF8';"]
+        return ([instructions] + encoding + parts).joined(separator: "\n\n")
+    }
+
+    /// Whether a script means the same in each encoding of a client.
+    private static func isASCII(_ texts: [String]) -> Bool {
+        texts.allSatisfy { $0.utf8.allSatisfy { $0 < 0x80 } }
     }
 }

@@ -18,8 +18,8 @@ struct TablesReport: Encodable {
             table = definition.names.orderedTable
             isRight = findings.isEmpty
             isRepairable = findings.isRepairable
-            damagedRows = findings.damagedRows
-            unplacedRows = findings.unplacedRows
+            damagedRows = findings.readTable?.damagedRows ?? 0
+            unplacedRows = findings.readTable?.unplacedRows ?? 0
             self.findings = findings.lines(placingRows: placingRows)
         }
 

@@ -16,19 +16,8 @@ enum AfterTurn: Equatable {
     /// With `endsOthers`, nothing is left for the other workers either.
     case end(Worker.End, endsOthers: Bool)
 
-    /// The shortest pause after a batch that decided nothing, so that trying too early costs little.
+    /// The pause after a batch that decided nothing, so that trying too early costs little.
     static let shortestPause = Duration.milliseconds(1)
-    /// The longest pause after rounds in vain, or without a decision. New requests end it.
-    static let longestPause = Duration.milliseconds(1_500)
-    /// The same for the other workers than the first one, if the daemon does not drain. Each poll that finds pending requests wakes one of them.
-    static let longestPauseOfOthers = Duration.seconds(15)
-    /// After so many rounds in vain, one after the other, a worker that drains takes it that all requests wait. A batch has at most 256 lists
-    /// and 4 MB of requests, so it can't see this if requests of more lists wait for each other.
-    static let mostRoundsInVain = 8
-
-    /// After so many ends of rounds without a decision, a worker waits. Otherwise the workers of all daemons would lock the same lists again
-    /// and again, and each would find them locked by others.
-    private static let fewestRoundsWithoutDecision = 2
 
     /// - Parameters:
     ///   - turn: The turn.
@@ -48,14 +37,11 @@ enum AfterTurn: Equatable {
                 .rest(atMost: drains ? JoiningSchedule.usualSilence : JoiningSchedule.longestRest)
             case .decided:
                 .goOn
-            case .undecided where drains && turn.roundsInVain >= Self.mostRoundsInVain:
+            case .undecided where drains && turn.fruitlessRounds.suggestThatAllWait:
                 readsWholeQueue ? .end(.onlyWaitingWork, endsOthers: false) : .readWholeQueue
-            case .undecided where turn.roundsInVain > 0:
-                .waitAtMost(Self.pause(after: turn.roundsInVain, isFirst || drains))
-            case .undecided where turn.roundsWithoutDecision >= Self.fewestRoundsWithoutDecision:
-                .waitAtMost(Self.pause(after: turn.roundsWithoutDecision, isFirst || drains))
             case .undecided:
-                .pause(Self.shortestPause)
+                turn.fruitlessRounds.pause(isShort: isFirst || drains).map(Self.waitAtMost)
+                    ?? .pause(Self.shortestPause)
             case .postponed where drains && needsPerson:
                 readsWholeQueue ? .end(.onlyWaitingWork, endsOthers: false) : .readWholeQueue
             case .postponed(let due):
@@ -67,9 +53,5 @@ enum AfterTurn: Equatable {
             case .idle, .waiting:
                 .wait(until: nil)
             }
-    }
-
-    private static func pause(after rounds: Int, _ isShort: Bool) -> Duration {
-        min(shortestPause * (1 << min(rounds, 20)), isShort ? longestPause : longestPauseOfOthers)
     }
 }

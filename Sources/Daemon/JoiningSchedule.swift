@@ -2,11 +2,6 @@
 ///
 /// A worker joins if the others decide nothing for a while, and now and then in any case.
 struct JoiningSchedule {
-    enum Action: Equatable {
-        case wakeWorker
-        case wait(Duration)
-    }
-
     /// If the workers that work decide nothing for this time, for example because of a trigger that waits, another worker takes care of the
     /// other lists.
     static let usualSilence = Duration.milliseconds(100)
@@ -44,8 +39,8 @@ struct JoiningSchedule {
         if case .busy(_, let joined) = state { state = .busy(silentSince: now, joined: joined) }
     }
 
-    /// The next action while some workers work. `canJoin` says whether a worker waits.
-    mutating func next(canJoin: Bool, at now: ContinuousClock.Instant) -> Action {
+    /// The next action while some workers work: wake a worker, or wait. `canJoin` says whether a worker waits.
+    mutating func next(canJoin: Bool, at now: ContinuousClock.Instant) -> SleepSchedule.Action {
         guard case .busy(let silentSince, let joined) = state else {
             state = .busy(silentSince: now, joined: now)
             return .wait(min(silence, Self.longestRest))

@@ -1,12 +1,5 @@
 /// Decides when an idle daemon polls the queue: soon after an event, and then less and less often. Pure.
 struct PollSchedule {
-    enum Action: Equatable {
-        case poll
-        case wait(Duration)
-        /// Wait for a notification without a limit.
-        case waitForNotification
-    }
-
     static let firstInterval = Duration.milliseconds(5)
     /// Together with the queries for metrics and for pruning the log, an idle daemon sends less than one query a second.
     static let usualInterval = Duration.milliseconds(1_500)
@@ -29,7 +22,8 @@ struct PollSchedule {
     /// Whether an interval is longer than usual, so that the daemon relies on notifications. nil means until it is notified.
     static func isLong(_ interval: Duration?) -> Bool { interval.map { $0 > usualInterval } ?? true }
 
-    mutating func next(at now: ContinuousClock.Instant) -> Action {
+    /// The next action: poll, wait, or wait for a notification.
+    mutating func next(at now: ContinuousClock.Instant) -> SleepSchedule.Action {
         if longestInterval == nil, doAllNotify, interval >= Self.usualInterval { return .waitForNotification }
         if let nextPoll, now < nextPoll { return .wait(nextPoll - now) }
         interval = min(interval * 2, safeInterval)

@@ -106,11 +106,7 @@ struct SleepSchedule {
         // If a worker found only requests of waiting lists, the next poll need not follow soon.
         if wasBusy, hasDecided { polls.pollSoon(at: now) }
         hasDecided = false
-        return switch polls.next(at: now) {
-        case .poll: .poll
-        case .wait(let duration): .wait(duration)
-        case .waitForNotification: .waitForNotification
-        }
+        return polls.next(at: now)
     }
 
     // MARK: While a worker works
@@ -123,10 +119,8 @@ struct SleepSchedule {
             flag = .cleared(at: now)
             return .clearFlag
         }
-        return switch joining.next(canJoin: canJoin, at: now) {
-        case .wakeWorker: .wakeWorker
-        case .wait(let duration): .wait(min(duration, remaining))
-        }
+        let action = joining.next(canJoin: canJoin, at: now)
+        return if case .wait(let duration) = action { .wait(min(duration, remaining)) } else { action }
     }
 
     /// How long a busy daemon waits before it clears the flag. If it need not clear the flag, this is the usual interval, after which it asks

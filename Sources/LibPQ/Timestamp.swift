@@ -15,11 +15,6 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     package static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.microsecondsSinceEpoch < right.microsecondsSinceEpoch
     }
-
-    /// The time from `earlier` to this timestamp. Neither may be infinite.
-    package func duration(since earlier: Timestamp) -> Duration {
-        .microseconds(microsecondsSinceEpoch - earlier.microsecondsSinceEpoch)
-    }
 }
 
 extension Timestamp: CustomStringConvertible {

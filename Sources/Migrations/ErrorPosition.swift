@@ -14,7 +14,7 @@ struct ErrorPosition {
     func offset(of statement: Statement, in script: String) -> Int {
         if let position { return statement.offset + position - 1 }
         guard let bodyOffset = statement.bodyOffset, let line = blockLines.last else { return statement.offset }
-        let scalars = Array(script.unicodeScalars.prefix(statement.offset + statement.text.unicodeScalars.count))
+        let scalars = Array(script.unicodeScalars.prefix(statement.end))
         let lineStart = Self.start(ofLine: line, from: bodyOffset, in: scalars)
         if let place = internalPlace(from: lineStart, in: scalars) { return place }
         return scalars[lineStart...].firstIndex { $0 != " " && $0 != "\t" } ?? lineStart

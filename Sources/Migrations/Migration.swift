@@ -14,7 +14,7 @@ package struct Migration: Sendable, Equatable {
     ///
     /// - Throws: ``MigrationError/invalidFileName(path:)``.
     init(fileName: String, directory: String, text: String) throws(MigrationError) {
-        path = directory.hasSuffix("/") ? directory + fileName : "\(directory)/\(fileName)"
+        path = Self.path(of: fileName, in: directory)
         guard let match = fileName.wholeMatch(of: /([0-9]{1,9})_([a-z0-9_]+)\.sql/), let version = Int(match.1),
             version > 0
         else { throw .invalidFileName(path: path) }
@@ -26,15 +26,39 @@ package struct Migration: Sendable, Equatable {
     /// The statements of `sql`, in order. They are searched each time, because most commands need none of them.
     var statements: [Statement] { Statement.all(in: sql) }
 
+    static func path(of fileName: String, in directory: String) -> String {
+        directory.hasSuffix("/") ? directory + fileName : "\(directory)/\(fileName)"
+    }
+
+    /// `sql`, with a semicolon after the last statement, so that another one can follow.
+    var sqlWithLastSemicolon: String {
+        guard let last = statements.last, last.end == sql.unicodeScalars.count else { return sql }
+        // On a line of its own, because the last one may be a comment.
+        return "\(sql)\n;"
+    }
+
     /// - Throws: ``MigrationError/noStatement(path:)`` if the text contains only white space and comments;
-    ///   ``MigrationError/transactionCommand(_:at:)``.
+    ///   ``MigrationError/unsuitable(_:at:)``.
     func checkStatements() throws(MigrationError) {
+        if sql.utf8.contains(0) {
+            let offset = sql.unicodeScalars.prefix { $0 != "\0" }.count
+            throw .unsuitable(
+                "the character NUL, which the server can't read. Remove it.", at: location(offset: offset))
+        }
         let statements = statements
         guard !statements.isEmpty else { throw .noStatement(path: path) }
         for statement in statements {
-            guard let command = statement.transactionCommand else { continue }
-            throw .transactionCommand(command, at: location(offset: statement.offset))
+            guard let reason = Self.fault(of: statement) else { continue }
+            throw .unsuitable(reason, at: location(offset: statement.offset))
         }
+    }
+
+    private static func fault(of statement: Statement) -> String? {
+        if let command = statement.transactionCommand {
+            return "\(command) in a migration: each migration runs in one transaction of its own. Remove the command."
+        }
+        return statement.copiesThroughClient
+            ? "COPY with STDIN or STDOUT in a migration: nobody sends the data or takes them. Use INSERT." : nil
     }
 
     /// The place at `offset`, in Unicode scalars of `sql`.

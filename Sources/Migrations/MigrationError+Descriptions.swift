@@ -23,8 +23,8 @@ extension MigrationError {
             let record = MigrationQueries.recordApplied(migration, checksum: status.checksum(of: migration)).text
                 .split(whereSeparator: \.isWhitespace).joined(separator: " ")
             return """
-                  PGOPTIONS='-c search_path=pg_catalog,pg_temp' psql "$DATABASE_URL" --single-transaction -v ON_ERROR_STOP=1 \
-                -f '\(migration.path)' -c "\(record)"
+                  PGCLIENTENCODING=UTF8 PGOPTIONS='-c search_path=pg_catalog,pg_temp' psql -X "$DATABASE_URL" --single-transaction \
+                -v ON_ERROR_STOP=1 -f \(migration.path.quotedForShell) -c "\(record)"
                 """
         }
         return [
@@ -35,6 +35,11 @@ extension MigrationError {
         ] + commands + [
             "Then run brocot migrate verify: it names objects that later migrations had made, and that these have replaced."
         ]
+    }
+
+    static func describe(encoding: String) -> String {
+        let fault = DatabaseEncoding.fault(of: encoding) ?? "it is not UTF8"
+        return "The database has the encoding \(encoding): \(fault). \(DatabaseEncoding.advice)"
     }
 
     static func describeLockTimeout(_ waited: Duration, _ owners: [LockHolder]) -> String {
@@ -49,7 +54,7 @@ extension MigrationError {
         _ error: PostgresError, at location: SourceLocation?, _ waited: Duration, _ holders: [LockHolder]
     ) -> String {
         var lines: [String] = []
-        if let location { lines += ["\(location): error: \(error.message)", location.excerpt] }
+        if let location { lines += ["\(location): error: \(shortened(error.message))", location.excerpt] }
         lines.append("A lock that the migration needs was not released within \(waited.formatted).")
         if !holders.isEmpty { lines.append("Tables of schema brocot are locked by \(holders.text).") }
         lines += holders.map(\.advice)

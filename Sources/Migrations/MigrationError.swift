@@ -12,6 +12,7 @@ package struct ForeignObject: Sendable, Equatable {
 package enum MigrationError: Error, Sendable {
     // The files.
     case noDirectory(path: String)
+    /// A directory or a file.
     case unreadable(path: String, reason: String)
     case notUTF8(path: String)
     case noMigrations(directory: String)
@@ -19,12 +20,15 @@ package enum MigrationError: Error, Sendable {
     case noStatement(path: String)
     case duplicateVersion(Int, paths: [String])
     case missingVersion(Int, before: String)
-    /// A statement that would begin or end the migration's transaction.
-    case transactionCommand(String, at: SourceLocation)
+    /// Something that can't be in a migration; the sentence says what it is and what to do.
+    case unsuitable(String, at: SourceLocation)
 
     // The database.
     /// The server refused a statement. The migration changed nothing.
     case refused(at: SourceLocation, by: PostgresError)
+    /// All statements of a file ran, and the server refused to record or to commit them. Or the connection was lost during COMMIT: then the
+    /// migration may be applied.
+    case notCommitted(path: String, by: PostgresError)
     /// The applied migrations differ from the files.
     case drifted(MigrationStatus)
     /// The database has migrations that this set does not know.
@@ -43,6 +47,8 @@ package enum MigrationError: Error, Sendable {
     case objectsOfOthers([ForeignObject], owner: String)
     /// Tables of users can run code of roles that the current role, a superuser, does not trust.
     case foreignTables([ForeignObject], role: String)
+    /// The database has another encoding than UTF8.
+    case unsupportedEncoding(String)
     /// The server is a standby, which can't be written to.
     case standby
     /// Any other error of the server or the connection.
@@ -53,7 +59,7 @@ extension MigrationError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .noDirectory(let path): "The directory \(path) does not exist."
-        case .unreadable(let path, let reason): "The migrations in \(path) can't be read: \(reason)"
+        case .unreadable(let path, let reason): "\(path) can't be read: \(reason)"
         case .notUTF8(let path): "\(path) is not UTF-8. Save it as UTF-8."
         case .noMigrations(let directory):
             "\(directory) has no migrations. They are files such as 0001_first_tables.sql."
@@ -67,13 +73,9 @@ extension MigrationError: CustomStringConvertible {
             "\(paths.joined(separator: " and ")) have the same number, \(version). Renumber one of them."
         case .missingVersion(let version, let path):
             "Migration \(version) is missing, and the next one is \(path). Add the missing file, or renumber the others."
-        case .transactionCommand(let command, let location):
-            """
-            \(location): error: \(command) in a migration: each migration runs in one transaction of its own. \
-            Remove the command.
-            \(location.excerpt)
-            """
+        case .unsuitable(let reason, let location): "\(location): error: \(reason)\n\(location.excerpt)"
         case .refused(let location, let error): Self.describe(error, at: location)
+        case .notCommitted(let path, let error): Self.describe(error, atEndOf: path)
         case .drifted(let status): Self.describeDrift(status)
         case .newer(let status):
             """
@@ -87,25 +89,10 @@ extension MigrationError: CustomStringConvertible {
         case .objectsOfOthers(let objects, let owner): Self.describe(objects, schemaOwner: owner)
         case .foreignTables(let objects, let role): Self.describe(objects, role: role)
         case .cancelled: "The migration was interrupted. It changed nothing; earlier migrations stay applied."
+        case .unsupportedEncoding(let encoding): Self.describe(encoding: encoding)
         case .standby: "This server is a standby, which can't be written to. Connect to its primary."
         case .database(let error): "\(error)"
         }
-    }
-
-    private static func describe(_ error: PostgresError, at location: SourceLocation) -> String {
-        var lines = ["\(location): error: \(error.message)", location.excerpt]
-        if let sqlState = error.sqlState { lines.append("SQLSTATE: \(sqlState)") }
-        if let detail = error.detail { lines.append("Detail: \(detail)") }
-        if let query = error.internalQuery { lines.append("Statement: \(query)") }
-        if let context = error.context { lines.append("Context: \(context)") }
-        if let hint = error.hint { lines.append("Hint: \(hint)") }
-        if error.sqlState == .activeTransaction {
-            lines.append(
-                "Hint: Each migration runs in one transaction, where this command can't. "
-                    + "For an index, leave out CONCURRENTLY, or build it by hand before the migration.")
-        }
-        lines.append("This migration changed nothing; earlier migrations stay applied.")
-        return lines.joined(separator: "\n")
     }
 
     private static func describe(_ objects: [ForeignObject], isFirstRun: Bool) -> String {
@@ -150,9 +137,4 @@ extension MigrationError: CustomStringConvertible {
         (objects.prefix(20).map { "  \($0.name), owned by \($0.owner)" }
             + (objects.count > 20 ? ["  and \(objects.count - 20) more"] : [])).joined(separator: "\n")
     }
-}
-
-extension SQLState {
-    /// A command that can't run inside a transaction was run inside one.
-    static let activeTransaction = SQLState(rawValue: "25001")
 }

@@ -33,4 +33,17 @@ extension MigrationQueries {
         ORDER BY holder.pid
         """
     }
+
+    /// Removes what `PREPARE` in a migration prepared, because a rollback does not. What the connection itself has prepared stays.
+    static let deallocate = """
+        DO $$
+        DECLARE
+            prepared text;
+        BEGIN
+            FOR prepared IN SELECT name FROM pg_prepared_statements WHERE from_sql LOOP
+                EXECUTE format('DEALLOCATE %I', prepared);
+            END LOOP;
+        END
+        $$
+        """
 }

@@ -23,7 +23,9 @@ extension MigrationQueries {
         """
 
     /// Every object in the schema that can change the program's behaviour, with its definition. Comments, rights and storage
-    /// settings are left out, because administrators may change them.
+    /// settings are left out, because administrators may change them; `pg_get_indexdef` prints those of an index.
+    ///
+    /// The order of columns counts only in composite types, whose values are written without names.
     ///
     /// NOT NULL is read from the columns, because it is a constraint only since PostgreSQL 18. For triggers, rules and
     /// policies, `owner` is the role whose code they run; for other objects it is NULL.
@@ -31,9 +33,17 @@ extension MigrationQueries {
         WITH relations AS (
             SELECT oid, relname, relkind, relpersistence, pg_get_userbyid(relowner)::text AS owner
             FROM pg_class
-            WHERE relnamespace = to_regnamespace('brocot') AND relkind IN ('r', 'p', 'v', 'm')
+            WHERE relnamespace = to_regnamespace('brocot') AND relkind IN ('r', 'p', 'v', 'm', 'c')
         )
-        SELECT 'table brocot.' || relname AS name, relkind::text || relpersistence::text AS definition, NULL AS owner
+        SELECT CASE relkind WHEN 'v' THEN 'view' WHEN 'm' THEN 'materialized view' WHEN 'c' THEN 'type' ELSE 'table' END
+                || ' brocot.' || relname AS name,
+            concat_ws(' ', relkind::text || relpersistence::text, CASE
+                WHEN relkind IN ('v', 'm') THEN pg_get_viewdef(oid)
+                WHEN relkind = 'c' THEN (
+                    SELECT string_agg(attname, ', ' ORDER BY attnum) FROM pg_attribute
+                    WHERE attrelid = oid AND attnum > 0 AND NOT attisdropped)
+            END) AS definition,
+            NULL AS owner
         FROM relations
         UNION ALL
         SELECT 'sequence brocot.' || relname,
@@ -66,7 +76,8 @@ extension MigrationQueries {
         JOIN pg_constraint ON contypid = pg_type.oid AND contype <> 'n'
         WHERE typnamespace = to_regnamespace('brocot')
         UNION ALL
-        SELECT 'index ' || indexrelid::regclass, concat_ws(' ', pg_get_indexdef(indexrelid), indisvalid), NULL
+        SELECT 'index ' || indexrelid::regclass,
+            concat_ws(' ', regexp_replace(pg_get_indexdef(indexrelid), ' WITH \\([^()]*\\)( WHERE |$)', '\\1'), indisvalid), NULL
         FROM relations
         JOIN pg_index ON indrelid = relations.oid
         WHERE NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)

@@ -9,9 +9,11 @@ enum MigrationQueries {
     static let begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
 
     /// The settings of a migration's transaction. The settings of the role or the database could change the meaning of the
-    /// files, or stop a migration before its end. `lockTimeout` limits the wait of each statement for a lock.
+    /// files, or stop a migration before its end. The files are UTF-8, whatever the client's encoding is.
+    /// `lockTimeout` limits the wait of each statement for a lock.
     static func settings(lockTimeout: Duration) -> String {
         """
+        SET LOCAL client_encoding = 'UTF8';
         SET LOCAL search_path = pg_catalog, pg_temp;
         SET LOCAL standard_conforming_strings = on;
         SET LOCAL check_function_bodies = on;

@@ -20,7 +20,7 @@ extension MigrationStatus {
             parts.append(
                 migration.version == 1
                     ? MigrationQueries.createHistory : MigrationQueries.refuseAllVersions(but: migration.version - 1))
-            parts.append(migration.sql)
+            parts.append(migration.sqlWithLastSemicolon)
             parts.append("\(MigrationQueries.recordApplied(migration, checksum: checksum(of: migration)).text);")
             parts.append("COMMIT;\n")
             return parts.joined(separator: "\n\n")

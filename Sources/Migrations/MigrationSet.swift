@@ -24,30 +24,38 @@ package struct MigrationSet: Sendable, Equatable {
         }
     }()
 
-    /// Reads every file of a directory whose name ends in `.sql`.
+    /// Reads every file of a directory whose name ends in `.sql`, or in `.SQL`, which is refused.
     ///
     /// - Throws: Any ``MigrationError`` about files.
     package init(directory: String) throws(MigrationError) {
-        let files: [(name: String, text: String)]
+        let names: [String]
         do {
-            files = try FileManager.default.contentsOfDirectory(atPath: directory)
-                .filter { $0.hasSuffix(".sql") }
-                .map { name in
-                    let file = URL(filePath: directory).appending(path: name)
-                    guard let text = String(validating: try Data(contentsOf: file), as: UTF8.self) else {
-                        throw MigrationError.notUTF8(path: "\(directory)/\(name)")
-                    }
-                    return (name, text)
-                }
-        } catch let error as MigrationError {
-            throw error
+            names = try FileManager.default.contentsOfDirectory(atPath: directory)
         } catch {
-            let system = (error as? CocoaError)?.underlying as? POSIXError
-            guard system?.code != .ENOENT else { throw .noDirectory(path: directory) }
-            throw .unreadable(
-                path: directory, reason: system.map { String(cString: strerror($0.code.rawValue)) } ?? "\(error)")
+            throw Self.systemError(in: error)?.code == .ENOENT
+                ? .noDirectory(path: directory) : Self.unreadable(directory, error)
+        }
+        var files: [(name: String, text: String)] = []
+        for name in names where name.lowercased().hasSuffix(".sql") {
+            files.append((name, try Self.text(of: Migration.path(of: name, in: directory))))
         }
         try self.init(files: files, directory: directory)
+    }
+
+    private static func text(of path: String) throws(MigrationError) -> String {
+        let data: Data
+        do { data = try Data(contentsOf: URL(filePath: path)) } catch { throw unreadable(path, error) }
+        guard let text = String(validating: data, as: UTF8.self) else { throw .notUTF8(path: path) }
+        return text
+    }
+
+    private static func systemError(in error: any Error) -> POSIXError? {
+        (error as? CocoaError)?.underlying as? POSIXError
+    }
+
+    private static func unreadable(_ path: String, _ error: any Error) -> MigrationError {
+        let reason = systemError(in: error).map { String(cString: strerror($0.code.rawValue)) }
+        return .unreadable(path: path, reason: reason ?? "\(error)")
     }
 
     /// The `files` may be in any order. The `directory` is used only in messages.

@@ -118,13 +118,21 @@ package struct Migrator: Sendable {
         return (objects, owner)
     }
 
-    /// Runs `body` in a transaction that only reads.
+    /// Runs `body` in a transaction that only reads. It is the first that each command does.
+    ///
+    /// - Throws: Also ``MigrationError/unsupportedEncoding(_:)``.
     func reading<Value: Sendable>(
         _ body: @Sendable (isolated Connection) throws -> Value
     ) async throws(MigrationError) -> Value {
         do {
             return try await connection.run { connection throws in
-                try connection.transaction(.repeatableReadOnly, settings: readingSettings) { connection throws in
+                // Otherwise the server can't convert the first text that is not ASCII, or takes any text.
+                if let encoding = connection.parameterStatus("server_encoding"),
+                    DatabaseEncoding.fault(of: encoding) != nil
+                {
+                    throw MigrationError.unsupportedEncoding(encoding)
+                }
+                return try connection.transaction(.repeatableReadOnly, settings: readingSettings) { connection throws in
                     try body(connection)
                 }
             }

@@ -24,12 +24,26 @@ package struct SourceLocation: Sendable, Equatable, CustomStringConvertible {
     /// `file:line:column`, which many editors show as a link.
     package var description: String { "\(path):\(line):\(column)" }
 
-    /// The line, and on the next line a caret below the place.
+    /// The line, or 200 characters of it, and on the next line a caret below the place.
     package var excerpt: String {
         let number = "\(line)"
+        let (text, place) = lineText.excerpt(around: column - 1, length: 200)
         // Tabs are copied, so that the caret is below its character with every width of a tab.
-        let indentation = lineText.prefix(column - 1).map { $0 == "\t" ? "\t" : " " }.joined()
+        let indentation = text.prefix(place).map { $0 == "\t" ? "\t" : " " }.joined()
         let margin = String(repeating: " ", count: number.count)
-        return " \(number) | \(lineText)\n \(margin) | \(indentation)^"
+        // One character stands for one, so that the caret is below its character.
+        let shown = String(text.map { Self.isInvisible($0) ? "\u{FFFD}" : $0 })
+        return " \(number) | \(shown)\n \(margin) | \(indentation)^"
+    }
+
+    /// Whether the character has no shape of its own, so that the program would print an escape for it.
+    private static func isInvisible(_ character: Character) -> Bool {
+        guard character != "\t", let scalar = character.unicodeScalars.first, character.unicodeScalars.count == 1 else {
+            return false
+        }
+        return switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: true
+        default: false
+        }
     }
 }

@@ -10,12 +10,23 @@ struct Statement: Equatable {
     /// body of a function or of `DO`, and the server counts its lines from there.
     let bodyOffset: Int?
 
+    /// The number of Unicode scalars of the script before the statement's semicolon, or of the whole script if there is none.
+    var end: Int { offset + text.unicodeScalars.count }
+
     /// The statements of a script, in order.
     static func all(in script: String) -> [Statement] {
         var scanner = StatementScanner(script)
         var statements: [Statement] = []
         while let statement = scanner.next() { statements.append(statement) }
         return statements
+    }
+
+    /// Whether the statement is a COPY that takes data from the client, or gives data to it.
+    var copiesThroughClient: Bool {
+        leadingWords.first == "copy"
+            && zip(leadingWords, leadingWords.dropFirst()).contains { direction, end in
+                ["from", "to"].contains(direction) && ["stdin", "stdout"].contains(end)
+            }
     }
 
     /// The command in upper case, if the statement begins or ends a transaction; nil otherwise.

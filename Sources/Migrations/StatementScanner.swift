@@ -1,8 +1,9 @@
 /// Splits a script at the semicolons that end statements: the semicolons outside quotes, comments, parentheses and
 /// `BEGIN ATOMIC … END` bodies of routines.
 ///
-/// The rules are those of psql's lexer, with `standard_conforming_strings = on`. A quote or comment without an end extends
-/// to the end of the script, and the server then reports the error.
+/// The rules are those of psql's lexer, with `standard_conforming_strings = on`, and for a text that continues on a later line those of the
+/// server. A quote or comment without an end extends
+/// to the end of the script, and is a statement or a part of one, so that the server reports the error.
 struct StatementScanner {
     private let scalars: [Unicode.Scalar]
     private var offset = 0
@@ -52,9 +53,10 @@ struct StatementScanner {
             if Self.isSpace(scalar) {
                 offset += 1
             } else if scalar == "-", peek(1) == "-" {
-                skip(until: "\n")
+                skipLine()
             } else if scalar == "/", peek(1) == "*" {
-                skipBlockComment()
+                let start = offset
+                if !skipBlockComment(), unfinished.start == nil { unfinished.start = start }
             } else {
                 if unfinished.start == nil { unfinished.start = offset }
                 scanToken(scalar, &unfinished)
@@ -85,7 +87,7 @@ struct StatementScanner {
         case _ where Self.beginsWord(scalar):
             let word = scanWord()
             if word == "e", peek() == "'" {
-                skipQuoted("'", backslashes: true)
+                repeat { skipQuoted("'", backslashes: true) } while skipToContinuation()
             } else {
                 unfinished.note(word: word)
             }
@@ -114,6 +116,17 @@ struct StatementScanner {
         }
     }
 
+    /// Skips white space and comments that contain a line feed, if another quote comes after them: it continues the text.
+    private mutating func skipToContinuation() -> Bool {
+        let start = offset
+        while let scalar = peek(), Self.isSpace(scalar) || scalar == "-" && peek(1) == "-" {
+            if scalar == "-" { skipLine() } else { offset += 1 }
+        }
+        if peek() == "'", scalars[start..<offset].contains(where: Self.endsLine) { return true }
+        offset = start
+        return false
+    }
+
     /// Skips a dollar-quoted text and returns the offset of its beginning; nil if the dollar sign is no quote, as in `$1`.
     private mutating func skipDollarQuoted() -> Int? {
         var end = offset + 1
@@ -132,7 +145,8 @@ struct StatementScanner {
         return body
     }
 
-    private mutating func skipBlockComment() {
+    /// - Returns: Whether the comment has an end.
+    private mutating func skipBlockComment() -> Bool {
         var depth = 0
         while let scalar = peek() {
             if scalar == "/", peek(1) == "*" {
@@ -141,15 +155,17 @@ struct StatementScanner {
             } else if scalar == "*", peek(1) == "/" {
                 depth -= 1
                 offset += 2
-                if depth == 0 { return }
+                if depth == 0 { return true }
             } else {
                 offset += 1
             }
         }
+        return false
     }
 
-    private mutating func skip(until end: Unicode.Scalar) {
-        while let scalar = peek(), scalar != end { offset += 1 }
+    /// Skips what is left of the line.
+    private mutating func skipLine() {
+        while let scalar = peek(), !Self.endsLine(scalar) { offset += 1 }
     }
 
     private func peek(_ distance: Int = 0) -> Unicode.Scalar? {
@@ -171,6 +187,10 @@ struct StatementScanner {
 
     private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
         scalar == " " || ("\t"..."\r").contains(scalar)
+    }
+
+    private static func endsLine(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "\n" || scalar == "\r"
     }
 
     private static func isDigit(_ scalar: Unicode.Scalar) -> Bool {

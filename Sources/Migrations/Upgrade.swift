@@ -38,7 +38,7 @@ struct Upgrade: Sendable {
         var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
         var lockedAttempts = 0
         while true {
-            let attempt = try await attempt(isPatient: lockedAttempts % Self.attemptsPerLongWait == 1)
+            let attempt = try await attempt(afterLocked: lockedAttempts)
             // Only the wait for a table's lock is over already: the lock for migrations is not waited for.
             let waited = if case .locked = attempt { min(Self.lockWait, migrator.lockTimeout) } else { Duration.zero }
             let start = waitingSince ?? .now - waited
@@ -64,31 +64,45 @@ struct Upgrade: Sendable {
         }
     }
 
-    /// A patient attempt waits until the server has cancelled an autovacuum that has the lock. It does this only after `deadlock_timeout`.
-    private func attempt(isPatient: Bool) async throws(MigrationError) -> Attempt {
+    /// One attempt, after `count` others that did not get the lock of a table.
+    private func attempt(afterLocked count: Int) async throws(MigrationError) -> Attempt {
         do {
             return try await migrator.connection.run { connection throws in
-                try connection.transaction { connection throws in
-                    try connection.execute(
-                        script: MigrationQueries.settings(lockTimeout: min(Self.lockWait, migrator.lockTimeout)))
-                    if isPatient {
-                        let longest = min(Self.longestLockWait, migrator.lockTimeout)
-                        try connection.execute(script: MigrationQueries.waitForCancelledAutovacuum(atMost: longest))
+                // The migration whose statements all ran.
+                var finished: Migration?
+                do {
+                    return try connection.transaction { connection throws in
+                        try prepare(afterLocked: count, on: connection)
+                        return try apply(on: connection, &finished)
                     }
-                    return try apply(on: connection)
+                } catch let error as PostgresError where error.code == .server || error.code == .commitOutcomeUnknown {
+                    guard let finished else { throw error }
+                    throw MigrationError.notCommitted(path: finished.path, by: error)
                 }
             }
         } catch {
             switch MigrationError(caught: error) {
             case .refused(let location, let error) where error.sqlState == .lockNotAvailable:
                 return .locked(at: location, error)
-            case .database(let error) where error.sqlState == .lockNotAvailable: return .locked(at: nil, error)
+            case .database(let error) where error.sqlState == .lockNotAvailable,
+                .notCommitted(_, let error) where error.sqlState == .lockNotAvailable:
+                return .locked(at: nil, error)
             case let error: throw error
             }
         }
     }
 
-    private func apply(on connection: isolated Connection) throws -> Attempt {
+    /// Some attempts wait until the server has cancelled an autovacuum that has the lock. It does this only after `deadlock_timeout`.
+    private func prepare(afterLocked count: Int, on connection: isolated Connection) throws(PostgresError) {
+        try connection.execute(script: MigrationQueries.settings(lockTimeout: min(Self.lockWait, migrator.lockTimeout)))
+        if count % Self.attemptsPerLongWait == 1 {
+            let longest = min(Self.longestLockWait, migrator.lockTimeout)
+            try connection.execute(script: MigrationQueries.waitForCancelledAutovacuum(atMost: longest))
+        }
+        if count > 0 { try connection.execute(script: MigrationQueries.deallocate) }
+    }
+
+    private func apply(on connection: isolated Connection, _ finished: inout Migration?) throws -> Attempt {
         // Without waiting, so that the program can report how long it has been waiting and for whom.
         guard try connection.query(MigrationQueries.lock.tryLock).single().decode(0, as: Bool.self) else {
             let rows = try connection.query(MigrationQueries.lockOwners)
@@ -107,6 +121,7 @@ struct Upgrade: Sendable {
             try connection.execute(script: MigrationQueries.createHistory)
         }
         try migration.run(on: connection)
+        finished = migration
         let record = MigrationQueries.recordApplied(migration, checksum: status.checksum(of: migration))
         return .applied(
             try AppliedMigration(try connection.query("\(record) RETURNING \(MigrationQueries.columns)").single()))

@@ -9,6 +9,11 @@ package struct QueueSample: Sendable {
     /// The number of held lists; paused lists don't count.
     package let heldLists: Int
 
+    /// The columns of the statement below.
+    private enum Column: Int {
+        case pending, milliseconds, heldLists
+    }
+
     /// Reads the view `brocot.queue_status`, which is cheap with any number of requests.
     ///
     /// - Throws: An error of the server or the connection.
@@ -24,7 +29,8 @@ package struct QueueSample: Sendable {
             ).single()
         }
         return QueueSample(
-            pending: try row.decode(0), oldestAge: .milliseconds(try row.decode(1, as: Int?.self) ?? 0),
-            heldLists: try row.decode(2))
+            pending: try row.decode(Column.pending),
+            oldestAge: .milliseconds(try row.decode(Column.milliseconds, as: Int?.self) ?? 0),
+            heldLists: try row.decode(Column.heldLists))
     }
 }

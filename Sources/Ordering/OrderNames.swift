@@ -1,3 +1,5 @@
+import LibPQ
+
 /// The names of an order of a table: of the order itself, the table and the rank columns. Administration adds the names of the objects that
 /// `brocot attach` creates.
 package struct OrderNames: Hashable, Sendable {
@@ -16,10 +18,15 @@ package struct OrderNames: Hashable, Sendable {
         self.rank = rank
     }
 
+    /// The table for people, such as `public.tasks`.
+    package var title: String { "\(schema).\(table)" }
+    /// The table as part of a statement's text.
+    package var quoted: String { "\(quoteIdentifier(schema)).\(quoteIdentifier(table))" }
+    /// The table as part of a statement.
+    package var sql: SQL { SQL(unsafeRaw: quoted) }
+
     /// The name of the order in requests.
-    package var orderedTable: String {
-        rank == Self.usualRankColumn ? "\(schema).\(table)" : "\(schema).\(table).\(rank)"
-    }
+    package var orderedTable: String { rank == Self.usualRankColumn ? title : "\(title).\(rank)" }
 
     package var numerator: String { "\(rank)_num" }
     package var denominator: String { "\(rank)_den" }

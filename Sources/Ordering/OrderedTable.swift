@@ -27,7 +27,8 @@ package struct OrderedTable: Hashable, Sendable {
 
     /// Whether this is the built-in table, `brocot.items`. Its rows have no columns of the user, each row has a rank, its unique key
     /// of ranks is deferrable, and it has none of the triggers that `brocot attach` creates.
-    var isBuiltIn: Bool { name == "items" }
+    package var isBuiltIn: Bool { name == Self.builtInName }
+    package static let builtInName = "items"
 
     package init(
         name: String, schema: String, table: String, listColumns: [KeyColumn], itemColumn: KeyColumn, ownsRows: Bool,
@@ -65,7 +66,7 @@ package struct OrderedTable: Hashable, Sendable {
                 listColumns.isEmpty
                 ? "empty: the whole table is one list"
                 : "a JSON array of the \(listColumns.count) texts, as brocot.list_key gives it"
-            return Rejection(.invalidKey, "'\(key)' is no list of \(schema).\(table), whose key is \(form)")
+            return Rejection(.invalidKey, "'\(key)' is no list of \(names.title), whose key is \(form)")
         }
         for (column, value) in zip(listColumns, values) where !column.type.isCanonical(value) {
             return invalidKey(value, of: column)
@@ -88,6 +89,6 @@ package struct OrderedTable: Hashable, Sendable {
         Rejection(
             .invalidKey,
             "'\(key)' is not \(column.type.nameWithArticle) as PostgreSQL prints it, which column \(column.name) of "
-                + "\(schema).\(table) needs")
+                + "\(names.title) needs")
     }
 }

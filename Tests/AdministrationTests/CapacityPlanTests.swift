@@ -10,7 +10,7 @@ struct CapacityPlanTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],
         itemColumn: KeyColumn("item", .text), ownsRows: true)
-    private let statements = CapacityStatements(items, list: "l1")
+    private let statements = CapacityStatements(OrderColumns(items), list: ["l1"])
 
     /// All statements after one history, because making a history takes longer than all plans.
     @Test(

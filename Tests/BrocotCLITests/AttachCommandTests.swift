@@ -229,7 +229,7 @@ import Testing
         let check = try await BrocotProcess.run("check")
         #expect(check.output.contains("public.tasks: all is right"), "\(check.output)")
         #expect(check.output.contains("public.tasks.place: brocot attach is not finished"), "\(check.output)")
-        #expect(check.output.contains("or: brocot detach public.tasks --rank place"), "\(check.output)")
+        #expect(check.output.contains("or brocot detach public.tasks --rank place."), "\(check.output)")
         let doctor = try await BrocotProcess.run("doctor")
         #expect(doctor.output.contains("or brocot detach public.tasks --rank place."), "\(doctor.output)")
         let detached = try await BrocotProcess.run("detach", "public.tasks.place", "--drop-columns")

@@ -71,6 +71,21 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
 
+    @Test("Settings of Brocot's own statements that a user's trigger left in the session change no outcome")
+    func settingsOfAnotherTrigger() async throws {
+        let connection = try await attachTasks()
+        let database = TestDatabase.current.name
+        try await connection.execute("ALTER DATABASE \(identifier: database) SET brocot.writing_depth = '7'")
+        try await connection.execute(
+            script: "CREATE TABLE cards AS SELECT * FROM tasks; ALTER TABLE cards ADD PRIMARY KEY (id)")
+        try await attach("cards", lists: ["project_id"])
+        try await move(Self.third, "first => true", on: connection)
+        try await drain()
+        #expect(try await titles(of: 7, on: connection) == "cab")
+        #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
+        #expect(try await connection.query("SELECT FROM cards WHERE rank IS NOT NULL").count == 3)
+    }
+
     @Test("A row whose list changes comes last in the new list, and a stale row that is saved undoes no move")
     func updates() async throws {
         let connection = try await attachTasks()

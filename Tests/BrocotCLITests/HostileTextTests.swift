@@ -57,6 +57,30 @@ import Testing
         expectHarmless(release.output + release.errors, "brocot release")
     }
 
+    @Test("Hostile names in errors of brocot attach, detach and import begin no line", .database)
+    func names() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let (table, column) = (String(Self.hostile.dropLast()), Self.hostile)
+        try await connection.execute(
+            "CREATE TABLE public.\(identifier: table) (id int PRIMARY KEY, \(identifier: column) int)")
+        try await connection.execute("INSERT INTO public.\(identifier: table) VALUES (1, 1)")
+        let name = "public.\(table)"
+        for (arguments, status) in [
+            (["attach", name, "--item", "other"], 2),
+            (["attach", name, "--item", "id", "--order-by", "1 / (id - 1)"], 1),
+            (["attach", name, "--item", "id", "--list", column], 2), (["detach", name, "--rank", "other"], 2),
+        ] as [([String], Int32)] {
+            let result = try await BrocotProcess.run(arguments)
+            #expect(result.exitCode == status, "\(result.errors)")
+            expectHarmless(result.output + result.errors, "brocot \(arguments)")
+        }
+        for status in [0, 1] as [Int32] {
+            let result = try await BrocotProcess.run(["import", Self.hostile], input: "a\n")
+            #expect(result.exitCode == status, "\(result.errors)")
+            expectHarmless(result.errors, "brocot import")
+        }
+    }
+
     @Test("Hostile text is printed exactly in JSON", .database) func json() async throws {
         struct Item: Decodable { let item: String }
         let connection = try await TestDatabase.current.connect()
@@ -123,14 +147,36 @@ import Testing
         try await connection.execute("DROP ROLE \(identifier: role)")
     }
 
+    @Test("psql runs the scripts of brocot attach in another encoding than that of the names", .database)
+    func otherEncoding() async throws {
+        let connection = try await TestDatabase.current.connect()
+        for (table, options) in [("tasks", []), ("notes", ["--single-transaction"])] {
+            try await connection.execute(#"CREATE TABLE public.\#(identifier: table) (id int PRIMARY KEY, "läge" int)"#)
+            let arguments = ["attach", "public.\(table)", "--item", "id", "--list", "läge"]
+            try await run(
+                script: arguments + (options.isEmpty ? ["--sql"] : ["--sql", "--transactional"]), psql: options,
+                clientEncoding: "LATIN1")
+            let attached = try await BrocotProcess.run(arguments)
+            #expect(attached.exitCode == 0, "\(attached.errors)")
+            #expect(attached.errors.split(separator: "\n").count == 1, "\(attached.errors)")
+        }
+        try await connection.execute("INSERT INTO public.tasks VALUES (1, 1)")
+        #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
+    }
+
     /// Has psql run what a command prints.
-    private func run(script arguments: [String]) async throws {
+    private func run(
+        script arguments: [String], psql options: [String] = [], clientEncoding: String = "UTF8"
+    ) async throws {
         let printed = try await BrocotProcess.run(arguments)
         #expect(printed.exitCode == 0, "\(printed.errors)")
         expectHarmless(printed.output, "brocot \(arguments[0])")
         let psql = try await Subprocess.run(
-            .name("psql"), arguments: ["-XqAt", "-v", "ON_ERROR_STOP=1", "-d", TestDatabase.current.url],
-            input: .string(printed.output), output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+            .name("psql"),
+            arguments: Arguments(
+                ["-XqAt", "-v", "ON_ERROR_STOP=1", "-f", "-", "-d", TestDatabase.current.url] + options),
+            environment: .inherit.updating(["PGCLIENTENCODING": clientEncoding]), input: .string(printed.output),
+            output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
         #expect(psql.terminationStatus.isSuccess, "\(psql.standardError)\n\(printed.output)")
     }
 

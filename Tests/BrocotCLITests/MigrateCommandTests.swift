@@ -165,6 +165,16 @@ import Testing
         #expect(!up.errors.contains("secret"))
     }
 
+    @Test("brocot migrate up exits with 2 if a file has a NUL character or a COPY of the client's data")
+    func refusesUnsuitableFiles() async throws {
+        for text in ["SELECT '\0'", "COPY a FROM stdin;\n1\n"] {
+            try await withDirectory(["1_a.sql": text]) { directory throws in
+                let up = try await BrocotProcess.run("migrate", "up", "--directory", directory)
+                #expect(up.exitCode == 2 && up.errors.hasPrefix("brocot: \(directory)/1_a.sql:1:"), "\(up.errors)")
+            }
+        }
+    }
+
     @Test("brocot migrate up exits with 2 if the directory is missing") func refusesADirectoryThatIsNotThere()
         async throws
     {
@@ -172,7 +182,25 @@ import Testing
         #expect(missing.exitCode == 2)
         #expect(missing.errors == "brocot: The directory /nowhere does not exist.\n")
         let file = try await BrocotProcess.run("migrate", "up", "--directory", "/etc/passwd")
-        #expect(file.errors == "brocot: The migrations in /etc/passwd can't be read: Not a directory\n")
+        #expect(file.errors == "brocot: /etc/passwd can't be read: Not a directory\n")
+    }
+
+    @Test("Commands refuse a database that is not in UTF8, with 7", arguments: ["LATIN1", "SQL_ASCII"])
+    func refusesOtherEncodings(encoding: String) async throws {
+        let database = TestDatabase.current
+        let name = "\(database.name)_other"
+        let administrator = try await database.connect()
+        try await administrator.execute(
+            "CREATE DATABASE \(identifier: name) TEMPLATE template0 ENCODING \(literal: encoding) LOCALE 'C'")
+        let url = await database.cluster.url(database: name)
+        for command in [["migrate", "up"], ["migrate", "status"], ["daemon"], ["status"]] {
+            let refused = try await BrocotProcess.run(command, databaseURL: url)
+            #expect(refused.exitCode == 7)
+            #expect(
+                refused.errors.contains("The database has the encoding \(encoding): ")
+                    && refused.errors.contains(". Use a database with ENCODING UTF8."), "\(command): \(refused.errors)")
+        }
+        try await administrator.execute("DROP DATABASE \(identifier: name) WITH (FORCE)")
     }
 
     @Test("brocot migrate status without a right names the grant", .database)

@@ -93,7 +93,9 @@ struct SchemaRightsTests {
                 script: "GRANT SELECT ON ALL TABLES IN SCHEMA brocot TO \(roles.tableOwner.name)")
             let result = try await BrocotProcess.run("detach", "app.tasks", databaseURL: roles.tableOwner.url)
             #expect(result.exitCode == 2)
-            #expect(result.errors.contains("schema brocot belongs to \(roles.schemaOwner.name)"), "\(result.errors)")
+            #expect(
+                result.errors.contains("brocot.ordered_tables belongs to \(roles.schemaOwner.name)"), "\(result.errors)"
+            )
             try await roles.brocot("check")
         }
     }

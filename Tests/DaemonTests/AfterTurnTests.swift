@@ -16,10 +16,10 @@ import Testing
     ) -> AfterTurn {
         AfterTurn(
             WorkerRound.Turn(
-                result: result, hasEndedRound: endsRound, hasMetAnotherWorker: false, roundsInVain: roundsInVain,
-                roundsWithoutDecision: roundsWithoutDecision), isFirst: isFirst,
-            drains: drains,
-            readsWholeQueue: readsWholeQueue, needsPerson: needsPerson, mayRest: mayRest)
+                result: result, hasEndedRound: endsRound, hasMetAnotherWorker: false,
+                fruitlessRounds: FruitlessRounds(inVain: roundsInVain, withoutDecision: roundsWithoutDecision)),
+            isFirst: isFirst, drains: drains, readsWholeQueue: readsWholeQueue, needsPerson: needsPerson,
+            mayRest: mayRest)
     }
 
     private func report(decided: Int = 0, failed: Int = 0) -> BatchReport {
@@ -77,9 +77,9 @@ import Testing
             self.next(
                 after: .undecided(report()), drains: true, readsWholeQueue: readsWholeQueue, roundsInVain: rounds)
         }
-        #expect(next(AfterTurn.mostRoundsInVain - 1) == .waitAtMost(.milliseconds(128)))
-        #expect(next(AfterTurn.mostRoundsInVain) == .end(.onlyWaitingWork, endsOthers: false))
-        #expect(next(AfterTurn.mostRoundsInVain, readsWholeQueue: false) == .readWholeQueue)
+        #expect(next(FruitlessRounds.mostInVain - 1) == .waitAtMost(.milliseconds(128)))
+        #expect(next(FruitlessRounds.mostInVain) == .end(.onlyWaitingWork, endsOthers: false))
+        #expect(next(FruitlessRounds.mostInVain, readsWholeQueue: false) == .readWholeQueue)
     }
 
     @Test("A worker that decided requests goes on", arguments: [true, false])

@@ -104,6 +104,66 @@ import Testing
         #expect(message.contains("Each migration runs in one transaction, where this command can't."))
     }
 
+    @Test("An error shows where a comment without an end begins") func showsACommentWithoutAnEnd() async throws {
+        let message = try await errorMessage(
+            "CREATE TABLE brocot.a ();\n /* off: SELECT /* old hint */ 1;\nCREATE TABLE brocot.b ();\n")
+        #expect(message.hasPrefix("dir/1_step.sql:2:2: error: unterminated /* comment"), "\(message)")
+    }
+
+    @Test("An error that comes with COMMIT names the file") func namesTheFileOfAnErrorOfCommit() async throws {
+        let message = try await errorMessage(
+            """
+            CREATE TABLE brocot.a (b int PRIMARY KEY, c int REFERENCES brocot.a DEFERRABLE INITIALLY DEFERRED);
+            INSERT INTO brocot.a VALUES (1, 2);
+            """)
+        #expect(
+            message.hasPrefix(
+                """
+                dir/1_step.sql: error: insert or update on table "a" violates foreign key constraint "a_c_fkey"
+                All statements of the file ran, and then the server refused to record or to commit the migration.
+                SQLSTATE: 23503
+                """), "\(message)")
+        #expect(message.hasSuffix("This migration changed nothing; earlier migrations stay applied."))
+    }
+
+    @Test("An error of the history names the file") func namesTheFileOfAnErrorOfTheHistory() async throws {
+        try await TestRole.with("no_owner", owner: TestDatabase.current.observer) { role in
+            let message = try await errorMessage("SET LOCAL ROLE \(role.name)")
+            #expect(message.hasPrefix("dir/1_step.sql: error: permission denied for schema brocot\nAll "), "\(message)")
+        }
+    }
+
+    @Test("If the connection is lost during COMMIT, the error says what to do") func lostDuringCommit() async throws {
+        let message = try await errorMessage(
+            """
+            CREATE TABLE brocot.a ();
+            CREATE FUNCTION brocot.f() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                PERFORM pg_terminate_backend(pg_backend_pid());
+                RETURN NULL;
+            END $$;
+            CREATE CONSTRAINT TRIGGER t AFTER INSERT ON brocot.a DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW EXECUTE FUNCTION brocot.f();
+            INSERT INTO brocot.a DEFAULT VALUES;
+            """)
+        #expect(message.hasPrefix("dir/1_step.sql: error: the connection was lost during COMMIT"), "\(message)")
+        #expect(message.hasSuffix("\nRun the command again: it applies only what is missing."), "\(message)")
+    }
+
+    @Test("An error repeats only a part of a long statement") func cutsALongStatement() async throws {
+        let long = String(repeating: "x", count: 100_000)
+        for text in [
+            "SELECT '\(long)', missing, '\(long)'", "SELECT '\(long)'::int",
+            "DO $$ BEGIN PERFORM '\(long)', missing, '\(long)'; END $$",
+            "DO $$ BEGIN RAISE USING MESSAGE = '\(long)'; END $$",
+        ] {
+            let message = try await errorMessage(text)
+            #expect(message.utf8.count < 6000 && message.contains("…"), "\(message.prefix(9000))")
+        }
+        let place = try await errorMessage("SELECT '\(long)', missing, '\(long)'")
+        #expect(place.contains("x', missing, 'x"), "\(place)")
+    }
+
     private func errorMessage(_ text: String) async throws -> String {
         let migrator = Migrator(connection: try await TestDatabase.current.connect(), set: try migrations(text))
         return try #require(await refusal { try await migrator.up() }, "the migration was applied")

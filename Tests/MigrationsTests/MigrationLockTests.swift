@@ -177,6 +177,23 @@ import Testing
         #expect(try await migrator.status().databaseVersion == 1)
     }
 
+    @Test("A migration that prepares a statement is tried again too") func preparesAgain() async throws {
+        let database = TestDatabase.current
+        let first = "CREATE TABLE brocot.a ()"
+        let connection = try await database.connect()
+        _ = try await Migrator(connection: connection, set: try migrations(first)).up()
+        let holder = try await database.connect()
+        try await holder.execute(script: "BEGIN; TABLE brocot.a")
+        let set = try migrations(first, "PREPARE \"All\" AS SELECT 1; ALTER TABLE brocot.a ADD COLUMN b integer")
+        let migrated = Task { try await Migrator(connection: connection, set: set, lockTimeout: .seconds(180)).up() }
+        for _ in 1...3 {
+            try await database.waitUntilBlocked(connection, by: holder)
+            try await holder.execute(script: "SELECT pg_sleep(0.6)")
+        }
+        try await holder.execute(script: "COMMIT")
+        #expect(try await migrated.value.map(\.version) == [2])
+    }
+
     @Test("A migration that does not get the lock of a table outside of schema brocot names no session")
     func lockOutsideOfTheSchema()
         async throws

@@ -67,6 +67,34 @@ import Testing
                 """)
     }
 
+    @Test("A NUL character is refused with its place") func refusesNUL() {
+        #expect(
+            refusal(("0001_a.sql", "SELECT 1;\nSELECT '\0';\n")) == """
+                dir/0001_a.sql:2:9: error: the character NUL, which the server can't read. Remove it.
+                 2 | SELECT '\u{FFFD}';
+                   |         ^
+                """)
+    }
+
+    @Test(
+        "A COPY that needs a client is refused with its place",
+        arguments: [
+            "COPY brocot.a FROM stdin;\n1\n\\.\n", "copy binary brocot.a from STDIN",
+            #"COPY "A" (b, c) FROM /* x */ STDIN WITH (FORMAT csv)"#, "COPY (SELECT 1; SELECT 2) TO STDOUT",
+            "COPY a TO stdin",
+        ])
+    func refusesCopyThroughClient(statement: String) {
+        let message = refusal(("0001_a.sql", "SELECT 1;\n  \(statement)"))
+        #expect(message?.hasPrefix("dir/0001_a.sql:2:3: error: COPY with STDIN or STDOUT") == true, "\(message ?? "")")
+    }
+
+    @Test(
+        "A COPY of a file or a program is accepted",
+        arguments: ["COPY stdin FROM 'stdin'", "COPY a TO PROGRAM 'cat' WITH (DELIMITER 'x')"])
+    func acceptsCopyOfFiles(statement: String) {
+        #expect(refusal(("0001_a.sql", statement)) == nil)
+    }
+
     @Test("Windows line ends and a byte order mark do not change a migration") func windowsLineEnds() throws {
         let unix = try load(("0001_a.sql", "SELECT 1;\nSELECT 2;\n"))
         let windows = try load(("0001_a.sql", "\u{FEFF}SELECT 1;\r\nSELECT 2;\r\n"))
@@ -84,15 +112,38 @@ import Testing
     }
 
     @Test("A file that is not UTF-8 is refused with its name") func refusesAFileThatIsNotUTF8() throws {
+        let message = try refusal { try Data([0x53, 0xE9]).write(to: $0.appending(path: "0001_a.sql")) }
+        #expect(message == "DIRECTORY/0001_a.sql is not UTF-8. Save it as UTF-8.")
+    }
+
+    @Test("A link to a file that does not exist is refused with its name") func refusesALinkToNothing() throws {
+        let message = try refusal {
+            try FileManager.default.createSymbolicLink(
+                atPath: $0.appending(path: "0001_a.sql").path, withDestinationPath: "nowhere")
+        }
+        #expect(message == "DIRECTORY/0001_a.sql can't be read: No such file or directory")
+    }
+
+    @Test("A file whose name ends in .SQL is not ignored") func refusesCapitalLetters() throws {
+        let message = try refusal {
+            for name in ["0001_a.sql", "0002_b.SQL", "README.md"] {
+                try Data("SELECT 1".utf8).write(to: $0.appending(path: name))
+            }
+        }
+        #expect(message?.hasPrefix("DIRECTORY/0002_b.SQL is not a migration's name.") == true, "\(message ?? "")")
+    }
+
+    /// The message about a directory that `fill` has filled; nil if it was read.
+    private func refusal(_ fill: (URL) throws -> Void) throws -> String? {
         let directory = FileManager.default.temporaryDirectory.appending(path: "migrations-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
-        try Data([0x53, 0xE9]).write(to: directory.appending(path: "0001_a.sql"))
+        try fill(directory)
         do {
             _ = try MigrationSet(directory: directory.path)
-            Issue.record("the file was read")
+            return nil
         } catch {
-            #expect("\(error)" == "\(directory.path)/0001_a.sql is not UTF-8. Save it as UTF-8.")
+            return "\(error)".replacing(directory.path, with: "DIRECTORY")
         }
     }
 }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LibPQ
 import TestPostgres
 import Testing
@@ -152,6 +153,28 @@ import Testing
         #expect(try await migrator.status().state == .current)
     }
 
+    @Test(
+        "The printed script runs whatever the encoding of the client is, and how the files end",
+        arguments: ["UTF8", "LATIN1"])
+    func runsTheScriptInAnotherEncoding(encoding: String) async throws {
+        let database = TestDatabase.current
+        let connection = try await database.connect()
+        let set = try migrations(
+            "CREATE TABLE brocot.a AS SELECT 'é…' AS b", "SELECT 1; -- done", "SELECT 2 -- no semicolon;",
+            "INSERT INTO brocot.a VALUES ('ü');\n")
+        let migrator = Migrator(connection: connection, set: set)
+        let script = try await migrator.status().script(lockTimeout: .seconds(60))
+        #expect(script.contains("('ü');\n\n\nINSERT INTO"), "\(script)")
+        let file = "\(database.cluster.directory)/\(database.name).sql"
+        try script.write(toFile: file, atomically: false, encoding: .utf8)
+        try await ServerCommand.run(
+            database.cluster.installation.program("psql"),
+            ["-qX", "-v", "ON_ERROR_STOP=1", "-c", "SET client_encoding = \(encoding)", "-f", file, "-d", database.url])
+        #expect(try await migrator.status().state == .current)
+        let texts = try await connection.query("SELECT b FROM brocot.a").map { try $0.decode(0, as: String.self) }
+        #expect(texts == ["é…", "ü"])
+    }
+
     @Test("The printed script applies the same migrations") func printsAScriptThatDoesTheSame() async throws {
         let database = TestDatabase.current
         let connection = try await database.connect()
@@ -206,7 +229,12 @@ import Testing
         try await connection.execute("DELETE FROM brocot.schema_migrations WHERE version = 2")
         let message = try #require(await refusal { try await migrator.up() })
         #expect(message.contains("migration 2 step was not applied, although later ones were"))
-        #expect(message.contains(" -f 'dir/2_step.sql' -c \"INSERT INTO"), "\(message)")
+        #expect(message.contains("PGCLIENTENCODING=UTF8 ") && message.contains(" psql -X "), "\(message)")
+        #expect(message.contains(" -f dir/2_step.sql -c \"INSERT INTO"), "\(message)")
+        let hostile = try MigrationSet(
+            files: (1...3).map { ("\($0)_step.sql", "SELECT \($0)") }, directory: "m'; touch it; '")
+        let quoted = try #require(await refusal { try await Migrator(connection: connection, set: hostile).up() })
+        #expect(quoted.contains(#" -f 'm'\''; touch it; '\''/2_step.sql' -c "#), "\(quoted)")
         #expect(!message.contains("Restore the files"))
         let statement = try #require(message.firstMatch(of: /-c "(.*)"/)).1
         try await connection.execute(script: "BEGIN; SET LOCAL search_path = pg_catalog; \(statement); COMMIT")

@@ -36,6 +36,9 @@ import Testing
             "DROP SEQUENCE brocot.sleepers CASCADE",
             ["sequence brocot.sleepers", "trigger wake_sleeping_daemons on brocot.move_requests"]
         ),
+        ("DROP VIEW brocot.rejections", ["view brocot.rejections", "column brocot.rejections.error_code"]),
+        ("ALTER TYPE brocot.order_shape DROP ATTRIBUTE rank", ["column brocot.order_shape.rank"]),
+        ("DROP TYPE brocot.rank_columns CASCADE", ["type brocot.rank_columns", "column brocot.rank_columns.rank"]),
         ("DROP FUNCTION brocot.request_status(bigint)", ["function brocot.request_status(bigint)"]),
         (
             "ALTER DOMAIN brocot.well_formed_request DROP CONSTRAINT items_are_distinct",
@@ -68,6 +71,18 @@ import Testing
             "trigger skip_duplicate_request on brocot.move_requests"
         ),
         ("ALTER TABLE brocot.held_lists SET UNLOGGED", "table brocot.held_lists"),
+        (
+            """
+            CREATE OR REPLACE VIEW brocot.pending_tables AS SELECT NULL COLLATE "C" AS ordered_table, 0::bigint AS lists, 0::bigint AS pending,
+                false AS pending_is_minimum, NULL::timestamptz AS oldest_requested_at, NULL::interval AS oldest_age
+            """, "view brocot.pending_tables"
+        ),
+        (
+            """
+            ALTER TYPE brocot.order_shape DROP ATTRIBUTE log_direct;
+            ALTER TYPE brocot.order_shape ADD ATTRIBUTE log_direct boolean
+            """, "type brocot.order_shape"
+        ),
         ("ALTER SEQUENCE brocot.sleepers CYCLE", "sequence brocot.sleepers"),
         (
             "ALTER FUNCTION brocot.chosen_placement RESET search_path",
@@ -109,7 +124,9 @@ import Testing
                 CREATE INDEX mine ON brocot.items (item); CREATE TABLE public.mine (list text, item text,
                     FOREIGN KEY (list, item) REFERENCES brocot.items);
                 CREATE VIEW public.mine_too AS SELECT * FROM brocot.move_log;
-                ALTER TABLE brocot.move_log SET (fillfactor = 90)
+                ALTER TABLE brocot.move_log SET (fillfactor = 90);
+                ALTER INDEX brocot.move_log_rejected SET (fillfactor = 70);
+                ALTER INDEX brocot.move_log_by_age SET (autosummarize = off)
                 """)
         #expect(comparison.isEmpty, "\(comparison)")
     }

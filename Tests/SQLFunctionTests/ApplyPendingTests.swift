@@ -149,8 +149,20 @@ struct ApplyPendingTests {
             try await caller.applyPending()
         }
         #expect(error?.sqlState?.rawValue == "54000")
+        #expect(error?.hint?.contains("one list at a time") == true)
         #expect(try await caller.pending() == 257)
         #expect(try await caller.applyPending("'items', '7'") == 1)
+    }
+
+    @Test("A list that exchanges items with more than 255 others is left to a daemon, as the hint says")
+    func tooManyExchanges() async throws {
+        try await connection.execute(
+            "SELECT brocot.move('many', 'x', last => true, from_list => 'other ' || number) FROM generate_series(1, 256) AS number"
+        )
+        let error = await #expect(throws: PostgresError.self) { try await caller.applyPending("'items', 'many'") }
+        #expect(error?.sqlState?.rawValue == "54000")
+        #expect(error?.hint?.contains("brocot daemon --drain") == true)
+        #expect(try await caller.pending() == 256)
     }
 
     @Test("The documented job decides the requests of any number of lists, also beside many paused lists")

@@ -26,6 +26,30 @@ import Testing
         #expect(try await requests(connection) == 1)
     }
 
+    @Test("A duplicate of a key that a policy hides is an error, whose hint names the policy") func hiddenKey()
+        async throws
+    {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: """
+                SELECT brocot.move('l', 'a', first => true, idempotency_key => 'k');
+                ALTER TABLE brocot.idempotency_keys ENABLE ROW LEVEL SECURITY
+                """)
+        try await TestRole.with("requester", owner: owner) { role in
+            try await owner.execute(
+                script: """
+                    GRANT USAGE ON SCHEMA brocot TO \(quoteIdentifier(role.name));
+                    GRANT SELECT, INSERT ON brocot.move_requests TO \(quoteIdentifier(role.name));
+                    GRANT SELECT ON brocot.sleepers, brocot.idempotency_keys TO \(quoteIdentifier(role.name))
+                    """)
+            let requester = try await role.connect()
+            let error = await #expect(throws: PostgresError.self) { try await requester.query(Self.call) }
+            #expect(error?.message == "the request was skipped")
+            #expect(error?.hint?.contains("row-level security") == true)
+            await requester.close()
+        }
+    }
+
     @Test("A key is known as long as its row is kept, also after the request is gone")
     func knowsTheKeyAsLongAsItIsKept() async throws {
         let connection = try await TestDatabase.current.connect()

@@ -127,6 +127,28 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         #expect(try Set(rows.map { try $0.decode(0, as: String.self) }) == Set(BrokenRule.all.map(\.name)))
     }
 
+    @Test("Keys that come compressed from a table count with the size that they have when they are read")
+    func compressedKeys() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: "CREATE TEMPORARY TABLE kept (items text[] COMPRESSION pglz, number integer)")
+        try await connection.execute(
+            """
+            INSERT INTO kept SELECT ARRAY[repeat('a', 20 * length), repeat('b', length)], length
+            FROM unnest(ARRAY[400000, 1000000]) AS length
+            """)
+        let sizes = try await connection.query("SELECT max(pg_column_size(items)) FROM kept").single()
+        #expect(try sizes.decode(0, as: Int.self) < 1_000_000, "they are compressed")
+        let insertion = { (length: Int) -> SQL in
+            """
+            INSERT INTO brocot.move_requests (items, placement) SELECT items, 'arrive' FROM kept WHERE number = \(length)
+            """
+        }
+        #expect(try await connection.execute(insertion(400_000)) == 1)
+        let error = await #expect(throws: PostgresError.self) { try await connection.execute(insertion(1_000_000)) }
+        #expect(error?.constraint == "items_are_each_1_to_1024_bytes")
+    }
+
     @Test("NULL is refused in each required column") func refusesNull() async throws {
         let connection = try await TestDatabase.current.connect()
         for column in ["ordered_table", "list", "items", "placement", "missing", "requested_at"] {

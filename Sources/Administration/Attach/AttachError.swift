@@ -56,7 +56,7 @@ extension AttachError: CustomStringConvertible {
         case .equalRanks(let names, let isBeingFilled, let error):
             """
             \(error)
-            Rows of \(names.schema).\(names.table) have the rank of another row of their list, so the index can't be built. The finished \
+            Rows of \(names.title) have the rank of another row of their list, so the index can't be built. The finished \
             steps stay. \(isBeingFilled
                 ? "Other sessions keep inserting such ranks: leave the rank columns out there, and run the same command again."
                 : "Run brocot check --repair as the table's owner: it corrects the ranks and builds the index.")

@@ -9,7 +9,7 @@ extension AttachPlan {
     package var statementsForEmptyTable: [String] {
         guard fills || !steps.isEmpty else { return [] }
         let names = definition.names
-        let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
+        let table = names.quoted
         let message = "\(names.orderedTable) has rows. Run brocot attach instead, which places them."
         let check = """
             BEGIN IF EXISTS (SELECT FROM \(table)) THEN \
@@ -23,7 +23,7 @@ extension AttachPlan {
             "LOCK TABLE \(table) IN SHARE ROW EXCLUSIVE MODE",
             "DO \(quoteLiteral(check))",
         ]
-            + steps.filter { $0.execution != .inBatches }.flatMap(\.statements).map(Self.withoutConcurrently)
+            + stepsOfObjects.flatMap(\.statements).map(Self.withoutConcurrently)
             + (fills ? RegistryStatements.filled(names.orderedTable) : [])
             + ["SELECT set_config('search_path', current_setting('brocot.former_path'), true)"]
     }

@@ -7,7 +7,36 @@ package struct AttachPlan: Sendable {
     package let definition: OrderDefinition
     /// Whether an order that is attached with other options gets those of `definition`.
     let mayChangeOptions: Bool
-    package let steps: [AttachStep]
+    /// The columns of the order, for statements.
+    let columns: OrderColumns
+    /// Drops a constraint that has the name of the order's and another condition.
+    let outdatedConstraint: [AttachStep]
+    /// Adds the missing rank columns, with the constraint if the table has none of them yet.
+    let rankColumns: [AttachStep]
+    /// Adds the constraint, if ``rankColumns`` doesn't, and validates it.
+    let constraint: [AttachStep]
+    let registration: [AttachStep]
+    let triggers: [AttachStep]
+    /// Drops functions of triggers that former options needed.
+    let surplusFunctions: [AttachStep]
+    /// Removes ranks with which the indexes can't be built; nil if there are none. `brocot attach` runs ``EqualRanks/remove`` instead.
+    let removalOfEqualRanks: AttachStep?
+    let indexes: [AttachStep]
+    /// All steps. The columns may contain ranks from an earlier time. With the index but without the trigger that keeps ranks, a row that
+    /// changes its list could not take its rank along. So the triggers come before the index.
+    package var steps: [AttachStep] {
+        [
+            outdatedConstraint, rankColumns, constraint, registration, triggers, surplusFunctions,
+            removalOfEqualRanks.map { [$0] } ?? [], indexes,
+        ].flatMap { $0 }
+    }
+    /// The steps that make objects. They change no rows.
+    var stepsOfObjects: [AttachStep] { steps.filter { $0 != removalOfEqualRanks } }
+    /// The names of missing objects; without any, what the steps are for.
+    var missing: [String] {
+        let names = stepsOfObjects.flatMap(\.missing)
+        return names.isEmpty ? stepsOfObjects.map(\.purpose) : names
+    }
     /// Whether the order is attached with other options than those of `definition`.
     package let changesOptions: Bool
     /// How many of the three rank columns are missing.
@@ -43,26 +72,22 @@ package struct AttachPlan: Sendable {
     package init(
         _ definition: OrderDefinition, on table: TableDescription, mayChangeOptions: Bool = false
     ) throws(AttachError) {
-        let keys = try AttachRules(definition, table, mayChangeOptions: mayChangeOptions).check()
+        let (keys, columns) = try AttachRules(definition, table, mayChangeOptions: mayChangeOptions).check()
         let objects = OrderObjects(definition, keys: keys, isPartitioned: table.kind == .partitionedTable)
         self.definition = definition
+        self.columns = columns
         self.mayChangeOptions = mayChangeOptions
         changesOptions = table.registered.map { $0.definition != definition } ?? false
-        // The columns may contain ranks from an earlier time. With the index but without the trigger that keeps ranks, a row that
-        // changes its list could not take its rank along. So the triggers come before the index.
-        var steps: [AttachStep] = []
-        steps += Self.columns(objects, table)
-        steps += Self.registration(objects, table)
-        steps += Self.triggers(objects, table)
-        steps += Self.functionsToDrop(objects, table)
         missingColumns = definition.names.rankColumns.count { table.column($0) == nil }
         rowsToPlace = table.registered?.isBeingFilled ?? true ? .all : nil
-        let indexes = Self.indexes(objects, table)
-        if rowsToPlace != nil && missingColumns == 0 && indexes.contains(where: { !$0.missing.isEmpty }) {
-            steps.append(EqualRanks(definition, on: table).step)
-        }
-        steps += indexes
-        self.steps = steps
+        outdatedConstraint = Self.outdatedConstraint(objects, table)
+        (rankColumns, constraint) = Self.columnsAndConstraint(objects, table)
+        registration = Self.registration(objects, table, changesOptions: changesOptions)
+        triggers = Self.triggers(objects, table)
+        surplusFunctions = Self.functionsToDrop(objects, table)
+        indexes = Self.indexes(objects, table)
+        let mayHaveEqualRanks = missingColumns == 0 && indexes.contains { !$0.missing.isEmpty }
+        removalOfEqualRanks = rowsToPlace != nil && mayHaveEqualRanks ? EqualRanks(columns).step : nil
         isRegistered = table.registered != nil
         hasForeignRanks = Self.hasForeignRanks(objects, table)
         notes = table.laterTriggers.map {
@@ -85,7 +110,10 @@ package struct AttachPlan: Sendable {
         return SQL(unsafeRaw: "SELECT EXISTS (SELECT FROM \(objects.table) WHERE \(isForeign))")
     }
 
-    private static func columns(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
+    /// See ``rankColumns`` and ``constraint``.
+    private static func columnsAndConstraint(
+        _ objects: OrderObjects, _ table: TableDescription
+    ) -> (columns: [AttachStep], constraint: [AttachStep]) {
         let names = objects.definition.names
         let absent = zip(names.rankColumns, OrderObjects.rankColumnTypes)
             .filter { table.column($0.0) == nil }
@@ -94,61 +122,65 @@ package struct AttachPlan: Sendable {
         let constraint =
             objects.isPresent(table.constraint)
             ? [] : [(object: "\(prefix)constraint \(names.constraint)", change: "ADD \(objects.constraint) NOT VALID")]
+        func step(_ purpose: String, _ additions: [(object: String, change: String)]) -> [AttachStep] {
+            guard !additions.isEmpty else { return [] }
+            let changes = additions.map(\.change).joined(separator: ", ")
+            return [
+                AttachStep(
+                    purpose, ["ALTER TABLE \(objects.table) \(changes)"], missing: additions.map(\.object),
+                    lock: .accessExclusive, by: .tableOwner)
+            ]
+        }
+        let needsValidation = !constraint.isEmpty || table.constraint?.isValidated == false
+        let validation = AttachStep(
+            "validate the constraint",
+            ["ALTER TABLE \(objects.table) VALIDATE CONSTRAINT \(quoteIdentifier(names.constraint))"],
+            missing: constraint.isEmpty ? ["validation of constraint \(names.constraint)"] : [],
+            lock: .shareUpdateExclusive, by: .tableOwner)
+        let validations = needsValidation ? [validation] : []
         // If one of three columns was dropped, the ranks are repaired before the constraint is there. Otherwise it would refuse
         // each UPDATE of a row until then.
-        let isDamaged = !columns.isEmpty && columns.count < OrderObjects.rankColumnTypes.count
-        let parts: [(purpose: String, additions: [(object: String, change: String)])] =
-            isDamaged && !constraint.isEmpty
-            ? [("add the rank columns", columns), ("add the constraint of the rank columns", constraint)]
-            : [("add the rank columns and their constraint", columns + constraint)]
-        var steps = outdatedConstraint(objects, table)
-        steps += parts.filter { !$0.additions.isEmpty }.map { part in
-            AttachStep(
-                part.purpose, ["ALTER TABLE \(objects.table) \(part.additions.map(\.change).joined(separator: ", "))"],
-                missing: part.additions.map(\.object), lock: .accessExclusive, by: .tableOwner)
+        if columns.count == OrderObjects.rankColumnTypes.count {
+            return (step("add the rank columns and their constraint", columns + constraint), validations)
         }
-        if !constraint.isEmpty || table.constraint?.isValidated == false {
-            steps.append(
-                AttachStep(
-                    "validate the constraint",
-                    ["ALTER TABLE \(objects.table) VALIDATE CONSTRAINT \(quoteIdentifier(names.constraint))"],
-                    missing: constraint.isEmpty ? ["validation of constraint \(names.constraint)"] : [],
-                    lock: .shareUpdateExclusive, by: .tableOwner))
-        }
-        return steps
+        return (
+            step("add the rank columns", columns),
+            step("add the constraint of the rank columns", constraint) + validations
+        )
     }
 
-    /// Drops a constraint with this name and another condition.
     private static func outdatedConstraint(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         guard table.constraint != nil, !objects.isPresent(table.constraint) else { return [] }
         return [
             AttachStep(
                 "drop the constraint that has another condition",
                 ["ALTER TABLE \(objects.table) DROP CONSTRAINT \(quoteIdentifier(objects.names.constraint))"],
-                lock: .accessExclusive, by: .tableOwner, precedesCorrection: true)
+                lock: .accessExclusive, by: .tableOwner)
         ]
     }
 
     /// The order is registered and the functions are created before the triggers, because requests name the order as soon as a trigger
     /// exists.
-    private static func registration(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
-        let former = table.registered?.definition
-        let changesOptions = former != nil && former != objects.definition
+    private static func registration(
+        _ objects: OrderObjects, _ table: TableDescription, changesOptions: Bool
+    ) -> [AttachStep] {
         var statements: [String] = []
-        if former == nil { statements.append(RegistryStatements.register(objects.definition)) }
+        if table.registered == nil { statements.append(RegistryStatements.register(objects.definition)) }
         if changesOptions { statements.append(RegistryStatements.changeOptions(objects.definition)) }
         let changed = objects.functions.filter { table.functions[$0.name] != $0.description }.map(\.name).sorted()
         let lacksPlaceFunction = table.registered?.lacksPlaceFunction == true
         let missing =
-            (former == nil ? ["row of brocot.ordered_tables"] : [])
+            (table.registered == nil ? ["row of brocot.ordered_tables"] : [])
             + (changesOptions ? ["present options in brocot.ordered_tables"] : [])
             + changed.map { name in
-                let form = table.functions[name] == nil ? "" : "the present form of "
-                return "\(form)function brocot.\(quoteIdentifier(name))"
+                let function = "function brocot.\(quoteIdentifier(name))"
+                guard let present = table.functions[name] else { return function }
+                return present.isExecutable
+                    ? "the present form of \(function)" : "the right of \(table.owner) to execute \(function)"
             } + (lacksPlaceFunction ? ["functions for moves at once"] : [])
         if !changed.isEmpty {
             statements += objects.functions.flatMap(\.statements)
-            if table.owner != table.schemaOwner {
+            if table.owner != table.registryOwner {
                 let owner = quoteIdentifier(table.owner)
                 statements.append("GRANT USAGE ON SCHEMA brocot TO \(owner)")
                 statements += objects.functions.map {
@@ -162,9 +194,7 @@ package struct AttachPlan: Sendable {
         }
         guard !statements.isEmpty else { return [] }
         return [
-            AttachStep(
-                "register the order", statements, missing: missing, lock: .none, by: .schemaOwner,
-                precedesCorrection: true)
+            AttachStep("register the order", statements, missing: missing, lock: .none, by: .registryOwner)
         ]
     }
 
@@ -175,16 +205,18 @@ package struct AttachPlan: Sendable {
         let names = objects.names
         let surplus = (names.triggers + names.formerTriggers)
             .filter { table.triggers[$0] != nil && objects.triggers[$0] == nil }
-        guard !missing.isEmpty || !surplus.isEmpty else { return [] }
+        let ofPartitions = table.triggersElsewhere.filter(\.isOfPartition)
+        guard !missing.isEmpty || !surplus.isEmpty || !ofPartitions.isEmpty else { return [] }
         return [
             AttachStep(
                 "make the triggers",
-                surplus.map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(objects.table)" }
+                ofPartitions.map(\.removal)
+                    + surplus.map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(objects.table)" }
                     + missing.map { "CREATE OR REPLACE TRIGGER \(quoteIdentifier($0.key)) \($0.value)" },
                 missing: missing.map {
                     "\(table.triggers[$0.key] == nil ? "" : "the present, enabled form of ")trigger \($0.key)"
-                },
-                lock: surplus.isEmpty ? .share : .accessExclusive, by: .tableOwner, precedesCorrection: true)
+                } + ofPartitions.map { "removal of trigger \($0.name) of partition \($0.table)" },
+                lock: surplus.isEmpty && ofPartitions.isEmpty ? .share : .accessExclusive, by: .tableOwner)
         ]
     }
 
@@ -198,7 +230,7 @@ package struct AttachPlan: Sendable {
             AttachStep(
                 "drop the functions that no trigger needs",
                 surplus.map { "DROP FUNCTION IF EXISTS brocot.\(quoteIdentifier($0))()" },
-                lock: .none, by: .schemaOwner)
+                lock: .none, by: .registryOwner)
         ]
     }
 }

@@ -26,7 +26,7 @@ extension AttachRules {
     private func advice(on column: TableDescription.Column, _ type: String) -> String {
         guard table.registered == nil else {
             let name = quoteIdentifier(column.name)
-            let table = "ALTER TABLE \(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
+            let table = "ALTER TABLE \(names.quoted)"
             guard !column.isGenerated, !column.isIdentity else {
                 return
                     "Drop it and what uses it: \(table) DROP COLUMN \(name) CASCADE, and then: \(names.repairCommand). The order stays"
@@ -46,7 +46,7 @@ extension AttachRules {
         let missing = names.rankColumns.filter { table.column($0) == nil }
         let renamed = table.constraint?.columns.filter { !names.rankColumns.contains($0) } ?? []
         guard let former = missing.first, let present = renamed.first else { return }
-        let qualified = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
+        let qualified = names.quoted
         throw refuse(
             missing.count == 1 && renamed.count == 1
                 ? """

@@ -14,27 +14,30 @@ struct AttachRules {
         self.mayChangeOptions = mayChangeOptions
     }
 
-    /// - Returns: The list columns and then the item column.
+    /// - Returns: The list columns and then the item column, as the catalog has them, and the columns for statements.
     /// - Throws: ``AttachError/refused(_:)``, with the reason.
-    func check() throws(AttachError) -> [TableDescription.Column] {
+    func check() throws(AttachError) -> (keys: [TableDescription.Column], columns: OrderColumns) {
         try checkNames()
         try checkKind()
         try checkSpelling()
-        var keys: [TableDescription.Column] = []
-        for name in definition.keyColumns { keys.append(try key(name)) }
-        try checkItem(keys[keys.count - 1])
+        let lists = try definition.listColumns.map { name throws(AttachError) in try key(name) }
+        let item = try key(definition.itemColumn)
+        try checkItem(item.column)
         try checkPartitions()
         try checkOwnedRows()
         try checkCondition()
         try checkRankColumns()
         try checkRegistration()
         try checkIndexes()
-        return keys
+        return (
+            lists.map(\.column) + [item.column],
+            OrderColumns(names: names, lists: lists.map(\.key), item: item.key)
+        )
     }
 
     private static let systemColumns: Set = ["tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"]
 
-    func refuse(_ reason: String) -> AttachError { .refused("\(names.schema).\(names.table): \(reason)") }
+    func refuse(_ reason: String) -> AttachError { .refused("\(names.title): \(reason)") }
 
     private func checkNames() throws(AttachError) {
         for name in [names.schema, names.table, names.rank, definition.itemColumn] + definition.listColumns
@@ -81,6 +84,15 @@ struct AttachRules {
         case .other(let reason), .unsuitable(let reason): throw refuse(reason)
         case .table, .partitionedTable: break
         }
+        if let root = table.partitionRoot {
+            throw refuse(
+                table.registered == nil
+                    ? "this is a partition of \(root.title). Attach \(root.title)"
+                    : """
+                    this is a partition of \(root.title) now. Run \(names.detachCommand), and then attach \(root.title) with the same options: the \
+                    rows keep their order
+                    """)
+        }
         guard !definition.ownsRows || !table.hasRuleOnInsertOrDelete else {
             throw refuse(
                 "this table has a rule ON INSERT or ON DELETE, which changes the statements of moves with --owns-rows. Make a trigger instead of the rule"
@@ -103,7 +115,7 @@ struct AttachRules {
         }
     }
 
-    private func key(_ name: String) throws(AttachError) -> TableDescription.Column {
+    private func key(_ name: String) throws(AttachError) -> (column: TableDescription.Column, key: KeyColumn) {
         guard let column = table.column(name) else {
             throw refuse(
                 """
@@ -114,7 +126,7 @@ struct AttachRules {
         guard !column.isGenerated else {
             throw refuse("column \"\(name)\" is generated. Name the columns from which it is generated")
         }
-        guard column.keyType != nil else {
+        guard let type = column.keyType else {
             throw refuse(
                 """
                 column \"\(name)\" is of type \(column.displayedType), which can't be a key\(Self.reason(against: column)). \
@@ -122,7 +134,7 @@ struct AttachRules {
                 """)
         }
         if let fault = Self.faultOfType(of: column, owner: table.owner) { throw refuse(fault) }
-        return column
+        return (column, KeyColumn(column.name, type))
     }
 
     /// What to do if there is no key column of this name; nil if there is nothing to say.
@@ -183,6 +195,13 @@ struct AttachRules {
     }
 
     private func checkPartitions() throws(AttachError) {
+        if let order = table.ordersOfPartitions.first {
+            throw refuse(
+                """
+                its partition \(order.title) is attached as a table of its own. First run: \(order.detachCommand). The rows keep \
+                their order
+                """)
+        }
         for column in table.partitionKey where column.map({ !definition.listColumns.contains($0) }) ?? true {
             throw refuse(
                 "it is partitioned by \(column.map { "column \"\($0)\"" } ?? "an expression"), which is not a list "
@@ -234,7 +253,7 @@ struct AttachRules {
                     }
                         ?? """
                         Rename it, for example because that table had this name before: ALTER INDEX \(quoteIdentifier(relation.schema)).\
-                        \(quoteIdentifier(index)) RENAME TO …
+                        \(quoteIdentifier(index)) RENAME TO \(nameInPartition(of: index).map(quoteIdentifier) ?? "…")
                         """
                 throw refuse(
                     "table \(otherTable) has an index with the name that attach would use, \"\(index)\". \(advice)")
@@ -247,6 +266,12 @@ struct AttachRules {
                     """
                     : "\"\(index)\" is not an index that Brocot created. Rename or drop it")
         }
+    }
+
+    /// The name that this index should have, if it is on a partition that had the table's name before; otherwise nil.
+    private func nameInPartition(of index: String) -> String? {
+        table.relations.dropFirst().first { $0.index == .missing && $0.surplusIndexes.contains(index) }
+            .map { names.index(on: $0.name) }
     }
 
     private func checkRegistration() throws(AttachError) {

@@ -3,8 +3,8 @@ package struct AttachStep: Hashable, Sendable {
     /// The role that must run the step.
     package enum Actor: Hashable, Sendable {
         case tableOwner
-        /// The owner of schema `brocot`.
-        case schemaOwner
+        /// The owner of `brocot.ordered_tables`.
+        case registryOwner
     }
 
     /// The strongest lock on the table, which determines who waits.
@@ -23,8 +23,8 @@ package struct AttachStep: Hashable, Sendable {
         case together
         /// A single statement that can't run in a transaction.
         case alone
-        /// In one transaction, which fires the user's triggers. `brocot attach` runs it in batches instead.
-        case inBatches
+        /// In one transaction with the session's `search_path`, because it fires the user's triggers.
+        case inSessionsSearchPath
     }
 
     /// The purpose, as a phrase that fits after "could not".
@@ -35,12 +35,10 @@ package struct AttachStep: Hashable, Sendable {
     package let lock: Lock
     package let actor: Actor
     package let execution: Execution
-    /// Whether damaged ranks can't be corrected before this step: the old object would refuse or undo the correction.
-    let precedesCorrection: Bool
 
     init(
         _ purpose: String, _ statements: [String], missing: [String] = [], lock: Lock, by actor: Actor,
-        execution: Execution = .together, precedesCorrection: Bool = false
+        execution: Execution = .together
     ) {
         self.purpose = purpose
         self.missing = missing
@@ -48,6 +46,5 @@ package struct AttachStep: Hashable, Sendable {
         self.lock = lock
         self.actor = actor
         self.execution = execution
-        self.precedesCorrection = precedesCorrection
     }
 }

@@ -20,8 +20,8 @@ extension Attacher {
             do throws(AttachError) {
                 for step in plan.steps {
                     await starting(step)
-                    if step.execution == .inBatches {
-                        unplaced += try await removeEqualRanks(of: plan.definition)
+                    if step == plan.removalOfEqualRanks {
+                        unplaced += try await EqualRanks(plan.columns).remove(on: connection, logger: logger)
                     } else {
                         try await run(step, on: plan.definition.names)
                     }
@@ -43,10 +43,5 @@ extension Attacher {
             number += 1
             plan = try await self.plan(plan.definition, mayChangeOptions: plan.mayChangeOptions)
         }
-    }
-
-    private func removeEqualRanks(of definition: OrderDefinition) async throws(AttachError) -> Int {
-        let table = try await describe(definition.names, listColumns: definition.listColumns)
-        return try await EqualRanks(definition, on: table).remove(on: connection, logger: logger)
     }
 }

@@ -8,7 +8,7 @@ extension Attacher {
     /// - Throws: ``AttachError/refused(_:)``.
     package func requireTable(_ names: OrderNames) async throws(AttachError) {
         let table = try await describe(names, listColumns: [])
-        if case .other(let reason) = table.kind { throw .refused("\(names.schema).\(names.table): \(reason)") }
+        if case .other(let reason) = table.kind { throw .refused("\(names.title): \(reason)") }
     }
 
     /// Makes sure that the current role may run these steps.
@@ -24,7 +24,7 @@ extension Attacher {
         of table: TableDescription, _ names: OrderNames, for steps: [AttachStep], printedBy command: String,
         fills: Bool = false
     ) throws(AttachError) {
-        let name = "\(names.schema).\(names.table)"
+        let name = names.title
         if !table.actsAsOwner, steps.contains(where: { $0.actor == .tableOwner }) {
             throw .refused(
                 """
@@ -32,18 +32,18 @@ extension Attacher {
                 \(command). Nothing was changed.
                 """)
         }
-        if !table.mayBecomeSchemaOwner, fills || steps.contains(where: { $0.actor == .schemaOwner }) {
+        if !table.mayBecomeRegistryOwner, fills || steps.contains(where: { $0.actor == .registryOwner }) {
             throw .refused(
                 """
-                schema brocot belongs to \(table.schemaOwner). Run this as a member of \(table.schemaOwner) and of \(table.owner) that may SET \
-                ROLE to both. Nothing was changed.
+                brocot.ordered_tables belongs to \(table.registryOwner). Run this as a member of \(table.registryOwner) and of \
+                \(table.owner) that may SET ROLE to both. Nothing was changed.
                 """)
         }
-        if !table.hasRightsOfSchemaOwner, fills {
+        if !table.hasRightsOfRegistryOwner, fills {
             throw .refused(
                 """
-                schema brocot belongs to \(table.schemaOwner), and this role is a member that does not inherit its rights. Run this as a \
-                member that does (INHERIT). Nothing was changed.
+                brocot.ordered_tables belongs to \(table.registryOwner), and this role is a member that does not inherit its rights. \
+                Run this as a member that does (INHERIT). Nothing was changed.
                 """)
         }
     }
@@ -53,7 +53,7 @@ extension Attacher {
         guard table.hidesRows else { return }
         throw .refused(
             """
-            \(names.schema).\(names.table): row-level security hides rows from this role. Attach as a role with BYPASSRLS, or run \
+            \(names.title): row-level security hides rows from this role. Attach as a role with BYPASSRLS, or run \
             ALTER TABLE … NO FORCE ROW LEVEL SECURITY first. Nothing was changed.
             """)
     }
@@ -76,13 +76,13 @@ extension Attacher {
         guard !plan.isRegistered else {
             throw .refused(
                 """
-                \(names.schema).\(names.table): it is attached, but ranks are damaged. Repair them first, as the table's owner: \
+                \(names.title): it is attached, but ranks are damaged. Repair them first, as the table's owner: \
                 \(names.repairCommand). Nothing was changed.
                 """)
         }
         throw .refused(
             """
-            \(names.schema).\(names.table): its columns \(names.rank), \(names.numerator) and \(names.denominator) would be Brocot's, but some \
+            \(names.title): its columns \(names.rank), \(names.numerator) and \(names.denominator) would be Brocot's, but some \
             of them contain other values. Choose other names with --rank, or empty these columns. Nothing was changed.
             """)
     }

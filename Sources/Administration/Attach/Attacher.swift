@@ -67,19 +67,19 @@ package struct Attacher: Sendable {
         if let other = found.other {
             throw .refused(
                 """
-                \(found.names.schema).\(found.names.table) is not the table that was attached: the triggers of this order are on \
-                \(other.schema).\(other.table). Give the tables their former names, or: \(other.adviceToDropTriggers). Then run this \
+                \(found.names.title) is not the table that was attached: the triggers of this order are on \
+                \(other.title). Give the tables their former names, or: \(other.adviceToDropTriggers). Then run this \
                 again. Nothing was changed.
                 """)
         }
         if let other = found.table?.othersWithTriggers.first {
             throw .refused(
                 """
-                \(other.schema).\(other.table) has the triggers of \(found.names.orderedTable) too, which use the same functions. \
+                \(other.title) has the triggers of \(found.names.orderedTable) too, which use the same functions. \
                 \(other.adviceToDropTriggers). Then run this again. Nothing was changed.
                 """)
         }
-        if let trigger = found.triggersElsewhere.first {
+        if let trigger = found.triggersElsewhere.first(where: { !$0.isOfPartition }) {
             throw .refused(
                 """
                 trigger \(trigger.name) on \(trigger.table) calls a function of the order \(found.names.orderedTable). Drop it: DROP TRIGGER \
@@ -97,7 +97,7 @@ package struct Attacher: Sendable {
         guard dependents.isEmpty else {
             throw .refused(
                 """
-                \(names.schema).\(names.table): \(dependents.joined(separator: ", ")) uses the rank columns, so they can't be dropped. \
+                \(names.title): \(dependents.joined(separator: ", ")) uses the rank columns, so they can't be dropped. \
                 Change or drop that first, or leave out --drop-columns. Nothing was changed.
                 """)
         }
@@ -194,7 +194,7 @@ package struct Attacher: Sendable {
                 """
             ).single().decode(0)
         }
-        let name = "\(names.schema).\(names.table)"
+        let name = names.title
         let unquoted = name.replacing("\"", with: "")
         let reason = hasSchema ? "there is no table \(name)" : "there is no schema \(names.schema)"
         return unquoted == name ? reason : "\(reason). Write names without quotes: \(unquoted)"

@@ -48,7 +48,7 @@ package struct Attachment: Sendable {
         if plan.fills { try attacher.requireAllRows(of: table, names) }
         try await attacher.requireOwnRanks(plan)
         guard plan.fills else { return plan }
-        let filling = filling(of: table)
+        let filling = filling(plan)
         if let order { try await filling.check(order: order) }
         if !forOtherRoles, plan.missingColumns == 0 {
             plan.rowsToPlace = try await filling.rowsToPlace(placingAll: placesAllRows)
@@ -78,15 +78,14 @@ package struct Attachment: Sendable {
                 if case .stored(let count) = rows {
                     logger.notice("continuing with the \(count) rows that are not placed yet")
                 }
-                let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-                try await filling(of: table).run(rows, orderedBy: order, progress: placing)
+                try await filling(plan).run(rows, orderedBy: order, progress: placing)
             }
             return plan
         }
     }
 
-    private func filling(of table: TableDescription) -> Filling {
-        Filling(definition, on: table, connection: connection, logger: logger)
+    private func filling(_ plan: AttachPlan) -> Filling {
+        Filling(plan.columns, connection: connection, logger: logger)
     }
 
     /// The registry does not contain the order of the first call, so a different one can't be told from the same one.

@@ -4,21 +4,21 @@ import Ordering
 /// The statements that look for the objects that attach creates.
 extension CatalogStatements {
     /// The columns of ``constraint(_:of:)``.
-    enum ConstraintColumn: Int { case definition, columns, isValidated }
+    enum ConstraintColumn: Int { case definition, columns, isValidated, isInherited }
 
     static func constraint(_ name: String, of relation: Int64) -> SQL {
         """
         SELECT regexp_replace(pg_get_constraintdef(found.oid), ' NOT VALID$', ''), ARRAY(
                 SELECT stored.attname::text FROM pg_attribute AS stored
                 WHERE stored.attrelid = found.conrelid AND stored.attnum = ANY (found.conkey) ORDER BY stored.attnum
-            ), found.convalidated
+            ), found.convalidated, found.coninhcount > 0
         FROM pg_constraint AS found
         WHERE found.conrelid = \(relation)::oid AND found.conname = \(name)::text::name AND found.contype = 'c'
         """
     }
 
     /// The columns of ``triggers(of:in:)``.
-    enum TriggerColumn: Int { case name, definition, isEnabled }
+    enum TriggerColumn: Int { case name, definition, isEnabled, isInherited }
 
     /// The triggers that call the functions of an order, or have the names of its triggers: after a rename of the table they call the
     /// functions of its former name. A trigger is enabled if it is so in each partition too.
@@ -32,7 +32,7 @@ extension CatalogStatements {
                     SELECT child.oid, child.tgenabled FROM copy JOIN pg_trigger AS child ON child.tgparentid = copy.oid
                 )
                 SELECT FROM copy WHERE copy.enabled NOT IN ('O', 'A')
-            )
+            ), trigger.tgparentid <> 0
         FROM pg_trigger AS trigger
         JOIN pg_proc AS function ON function.oid = trigger.tgfoid
         WHERE trigger.tgrelid = \(relation)::oid AND NOT trigger.tgisinternal
@@ -43,7 +43,8 @@ extension CatalogStatements {
     }
 
     /// The schemas and names of the tables that have the order's trigger: first the table with the registered name, then those that also
-    /// have the constraint. A table has other names than the order if it was renamed.
+    /// have the constraint. A table has other names than the order if it was renamed. A partition of the table with the registered name has its
+    /// rows, and so is no other table.
     static func tablesWithTriggers(of names: OrderNames) -> SQL {
         """
         SELECT namespace.nspname::text, relation.relname::text
@@ -55,15 +56,20 @@ extension CatalogStatements {
             ON checked.conrelid = relation.oid AND checked.conname = \(names.constraint)::text::name
         WHERE trigger.tgname = ANY (\([names.keepTrigger] + names.formerTriggers)::text[]::name[]) AND trigger.tgparentid = 0
             AND function.pronamespace = 'brocot'::regnamespace AND function.proname = \(names.keepFunction)::text::name
+            AND (relation.relispartition AND pg_partition_root(relation.oid) =
+                \(SQL.relation(schema: "\(names.schema)", name: "\(names.table)"))) IS NOT TRUE
         ORDER BY (namespace.nspname, relation.relname) <> (\(names.schema)::text::name, \(names.table)::text::name),
             checked.oid IS NULL, relation.oid
         """
     }
 
-    /// The names of the triggers on other tables that call the functions of an order, and the tables.
+    /// The names of the triggers on other tables that call the functions of an order, the tables, and whether the trigger is one of the order's
+    /// on a partition of this table.
     static func triggersElsewhere(than relation: Int64, calling order: OrderNames) -> SQL {
         """
-        SELECT trigger.tgname::text, trigger.tgrelid::regclass::text
+        SELECT trigger.tgname::text, trigger.tgrelid::regclass::text,
+            coalesce(pg_partition_root(trigger.tgrelid) = \(relation)::oid, false)
+                AND trigger.tgname = ANY (\(order.triggers + order.formerTriggers)::text[]::name[])
         FROM pg_trigger AS trigger
         JOIN pg_proc AS function ON function.oid = trigger.tgfoid
         WHERE trigger.tgrelid <> \(relation)::oid AND NOT trigger.tgisinternal AND trigger.tgparentid = 0
@@ -86,12 +92,17 @@ extension CatalogStatements {
     }
 
     /// The columns of ``functions(_:)``.
-    enum FunctionColumn: Int { case name, body, isSecurityDefiner, settings }
+    enum FunctionColumn: Int { case name, body, isSecurityDefiner, settings, isExecutable }
 
-    static func functions(_ names: [String]) -> SQL {
+    /// The owner of the registry also owns the functions.
+    static func functions(_ names: [String], ofTable relation: Int64) -> SQL {
         """
-        SELECT function.proname::text, function.prosrc, function.prosecdef, coalesce(function.proconfig, '{}')
+        SELECT function.proname::text, function.prosrc, function.prosecdef, coalesce(function.proconfig, '{}'),
+            target.relowner = registry.relowner OR has_schema_privilege(target.relowner, function.pronamespace, 'USAGE')
+                AND has_function_privilege(target.relowner, function.oid, 'EXECUTE')
         FROM pg_proc AS function
+        JOIN pg_class AS target ON target.oid = \(relation)::oid
+        JOIN pg_class AS registry ON registry.oid = 'brocot.ordered_tables'::regclass
         WHERE function.pronamespace = 'brocot'::regnamespace AND function.proname = ANY (\(names)::text[]::name[])
             AND function.pronargs = 0
         """

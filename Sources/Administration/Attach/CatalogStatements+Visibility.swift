@@ -39,7 +39,7 @@ extension CatalogStatements {
     static func tryCondition(_ condition: String, of names: OrderNames) -> SQL {
         """
         SELECT (\(unsafeRaw: condition)) IS TRUE
-        FROM \(identifier: names.schema).\(identifier: names.table) AS stored LIMIT 0
+        FROM \(names.sql) AS stored LIMIT 0
         """
     }
 }

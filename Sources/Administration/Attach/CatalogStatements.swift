@@ -1,9 +1,9 @@
 import LibPQ
 import Ordering
 
-/// The statements that look at a table in the catalog. They run with only `pg_catalog` in the `search_path`.
+/// The statements that look at a table in the catalog. They run with only `pg_catalog` in the `search_path`, unless they say otherwise.
 enum CatalogStatements {
-    /// The schema of a table that is named without one.
+    /// The schema of a table that is named without one. It runs with the session's `search_path`.
     static func visibleSchema(of table: String) -> SQL {
         """
         SELECT namespace.nspname::text
@@ -16,13 +16,15 @@ enum CatalogStatements {
 
     /// The columns of ``relation(_:)``.
     enum RelationColumn: Int {
-        case oid, owner, schemaOwner
+        case oid, owner, registryOwner
         /// Why it is not a table; NULL for a table.
         case faultOfKind
         /// Why the table can't be attached; NULL if it can.
         case obstacle
-        case isPartitioned, actsAsOwner, mayBecomeSchemaOwner, hasRightsOfSchemaOwner, hidesRows,
+        case isPartitioned, actsAsOwner, mayBecomeRegistryOwner, hasRightsOfRegistryOwner, hidesRows,
             hasRuleOnInsertOrDelete
+        /// The schema and the name of the table of which it is a partition, directly or through others; NULL if it is none.
+        case partitionRoot
     }
 
     static func relation(_ names: OrderNames) -> SQL {
@@ -38,11 +40,6 @@ enum CatalogStatements {
                 ELSE 'this is not a table'
             END,
             coalesce(CASE
-                WHEN relation.relispartition THEN (
-                    SELECT format('this is a partition of %s.%s. Attach %s.%s', root_schema.nspname, root.relname,
-                        root_schema.nspname, root.relname)
-                    FROM pg_class AS root JOIN pg_namespace AS root_schema ON root_schema.oid = root.relnamespace
-                    WHERE root.oid = pg_partition_root(relation.oid))
                 WHEN relation.reloftype <> 0 THEN 'this is a table of a type (CREATE TABLE … OF), to which no column can be added'
                 WHEN relation.relpersistence = 't' THEN 'this is a temporary table. Only permanent tables can be attached'
                 WHEN relation.relnamespace = 'brocot'::regnamespace THEN 'this table belongs to Brocot and can''t be attached'
@@ -79,7 +76,10 @@ enum CatalogStatements {
             (SELECT pg_has_role(registry.relowner, 'USAGE') FROM pg_class AS registry
             WHERE registry.oid = 'brocot.ordered_tables'::regclass),
             row_security_active(relation.oid),
-            EXISTS (SELECT FROM pg_rewrite AS rule WHERE rule.ev_class = relation.oid AND rule.ev_type IN ('3', '4'))
+            EXISTS (SELECT FROM pg_rewrite AS rule WHERE rule.ev_class = relation.oid AND rule.ev_type IN ('3', '4')),
+            (SELECT ARRAY[root_schema.nspname::text, root.relname::text]
+            FROM pg_class AS root JOIN pg_namespace AS root_schema ON root_schema.oid = root.relnamespace
+            WHERE relation.relispartition AND root.oid = pg_partition_root(relation.oid))
         FROM pg_class AS relation
         JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
         WHERE namespace.nspname = \(names.schema)::text::name AND relation.relname = \(names.table)::text::name
@@ -89,7 +89,7 @@ enum CatalogStatements {
     /// The columns of ``columns(of:)``.
     enum AttributeColumn: Int {
         case name, type, declaredType, isNotNull, isGenerated, hasDefault, isIdentityAlways, isIdentity,
-            foreignTypeOwner, cast
+            foreignTypeOwner, cast, typeSchema, typeName
         /// The first two of the columns of ``KeyType/columns(of:)``.
         case baseSchema, baseType
     }
@@ -104,7 +104,8 @@ enum CatalogStatements {
                     AND NOT rule.convalidated),
             stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '', stored.attidentity = 'a',
             stored.attidentity <> '',
-            \(foreignTypeOwner), \(castByFunction), \(KeyType.columns(of: "stored"))
+            \(foreignTypeOwner), \(castByFunction), namespace.nspname::text, type.typname::text,
+            \(KeyType.columns(of: "stored"))
         FROM pg_attribute AS stored
         JOIN pg_class AS relation ON relation.oid = stored.attrelid
         JOIN pg_type AS type ON type.oid = stored.atttypid

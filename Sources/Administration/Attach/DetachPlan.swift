@@ -19,14 +19,21 @@ package struct DetachPlan: Sendable {
             return
         }
         let quoted = "\(quoteIdentifier(relation.schema)).\(quoteIdentifier(relation.name))"
+        // What a partition inherits stays, because it belongs to the order of the whole table.
         // The index comes first: with it, but without the triggers, a row that changes its list could not take its rank along.
         var steps = Self.indexes(names, table)
-        let triggers = table.triggers.keys.sorted().map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(quoted)" }
+        let triggers =
+            table.triggers.filter { !$0.value.isInherited }.keys.sorted()
+            .map { "DROP TRIGGER IF EXISTS \(quoteIdentifier($0)) ON \(quoted)" }
+            + table.triggersElsewhere.filter(\.isOfPartition).map(\.removal)
         if !triggers.isEmpty {
             steps.append(AttachStep("drop the triggers", triggers, lock: .accessExclusive, by: .tableOwner))
         }
+        if dropsColumns { steps.append(Self.refuseMoves(names)) }
         var changes: [String] = []
-        if table.constraint != nil { changes.append("DROP CONSTRAINT \(quoteIdentifier(names.constraint))") }
+        if table.constraint?.isInherited == false {
+            changes.append("DROP CONSTRAINT \(quoteIdentifier(names.constraint))")
+        }
         if dropsColumns {
             changes += names.rankColumns.filter { table.column($0) != nil }
                 .map { "DROP COLUMN \(quoteIdentifier($0))" }
@@ -57,6 +64,17 @@ package struct DetachPlan: Sendable {
         }
     }
 
+    /// A move at once would fail at the missing columns. While rows are placed, it is refused, and requests wait.
+    private static func refuseMoves(_ names: OrderNames) -> AttachStep {
+        let name = quoteLiteral(names.orderedTable)
+        return AttachStep(
+            "refuse moves",
+            [
+                "SELECT brocot.drop_place_functions(\(name))",
+                "UPDATE brocot.ordered_tables SET being_filled = true WHERE name = \(name)",
+            ], lock: .none, by: .registryOwner)
+    }
+
     /// Pending requests are rejected here, because an order that is attached later may get the same name. The daemon rejects requests that
     /// are committed after this step.
     private static func unregister(_ names: OrderNames) -> AttachStep {
@@ -74,6 +92,6 @@ package struct DetachPlan: Sendable {
                 FROM (SELECT id FROM brocot.move_requests WHERE ordered_table = \(name) ORDER BY id FOR UPDATE) AS pending
                 """,
             ] + names.functions.map { "DROP FUNCTION IF EXISTS brocot.\(quoteIdentifier($0))()" }, lock: .none,
-            by: .schemaOwner)
+            by: .registryOwner)
     }
 }

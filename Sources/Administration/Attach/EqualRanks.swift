@@ -8,36 +8,30 @@ import Ordering
 /// ``RepairStatements`` do the same for an attached table, list by list and with requests for new places. Here the rows are stored in
 /// `brocot.rows_to_place`, and the filling places them.
 struct EqualRanks: Sendable {
-    private let names: OrderNames
-    private let table: SQL
-    private let lists: [SQL]
-    private let listTexts: SQL
-    private let item: SQL
-    private let itemText: SQL
+    private let columns: OrderColumns
     private let batchSize: Int
+    private var names: OrderNames { columns.names }
 
-    init(_ definition: OrderDefinition, on description: TableDescription, batchSize: Int = 2_000) {
-        names = definition.names
-        table = "\(identifier: names.schema).\(identifier: names.table)"
-        lists = definition.listColumns.map { column -> SQL in "stored.\(identifier: column)" }
-        listTexts = FillingStatements.listTexts(definition.listColumns.compactMap(description.column), of: "stored")
-        item = "stored.\(identifier: definition.itemColumn)"
-        itemText = (description.column(definition.itemColumn)?.keyType ?? .text).text(of: item)
+    init(_ columns: OrderColumns, batchSize: Int = 2_000) {
+        self.columns = columns
         self.batchSize = batchSize
     }
 
     /// The step for a script, in one transaction.
     var step: AttachStep {
-        AttachStep(
+        let announcement = WritingSettings.of(names.orderedTable).map {
+            "SELECT pg_catalog.set_config('\($0.0)', \(quoteLiteral($0.1)), true)"
+        }
+        return AttachStep(
             "remove ranks that another row of the list has",
             [
-                "SET LOCAL row_security = off",
-                "SELECT pg_catalog.set_config('brocot.writing', \(quoteLiteral(names.orderedTable)), true)",
+                "SET LOCAL row_security = off"
+            ] + announcement + [
                 """
-                UPDATE \(table.text) AS stored SET \(removal.text) FROM (\(found("").text)) AS found
+                UPDATE \(names.quoted) AS stored SET \(columns.removal.text) FROM (\(found("").text)) AS found
                 WHERE stored.ctid OPERATOR(pg_catalog.=) found.location AND stored.tableoid OPERATOR(pg_catalog.=) found.relation
-                """,
-            ], lock: .rows, by: .tableOwner, execution: .inBatches)
+                """
+            ], lock: .rows, by: .tableOwner, execution: .inSessionsSearchPath)
     }
 
     /// Removes the ranks in batches. Rows that other sessions have locked are left for the next pass.
@@ -108,10 +102,6 @@ struct EqualRanks: Sendable {
         }
     }
 
-    private var removal: SQL {
-        "\(identifier: names.rank) = NULL, \(identifier: names.numerator) = NULL, \(identifier: names.denominator) = NULL"
-    }
-
     /// The rows that lose their rank and are in a list.
     private static let rowsToPlace: SQL = """
         SELECT cleared.list, cleared.item, cleared.base,
@@ -121,20 +111,20 @@ struct EqualRanks: Sendable {
         """
 
     /// The locations of the rows that are to lose their rank, and these further columns.
-    private func found(_ columns: SQL) -> SQL {
-        let rank: SQL = "stored.\(identifier: names.rank)"
+    private func found(_ further: SQL) -> SQL {
+        let rank: SQL = "stored.\(columns.rank)"
+        let lists = columns.lists(of: "stored")
         let wholeList: SQL = lists.isEmpty ? "" : "PARTITION BY \(lists.joined())"
-        let isOutside = lists.map { list -> SQL in " OR \(list) IS NULL" }.joined(separator: "")
         return """
-            SELECT judged.location, judged.relation\(columns)
+            SELECT judged.location, judged.relation\(further)
             FROM (
-                SELECT stored.ctid AS location, stored.tableoid AS relation, false\(isOutside) AS is_outside, \(rank) AS rank,
-                    \(listTexts) AS list, \(itemText) AS item,
+                SELECT stored.ctid AS location, stored.tableoid AS relation, \(columns.isInList("stored")) AS is_in_list, \(rank) AS rank,
+                    \(columns.listTexts(of: "stored")) AS list, \(columns.itemText(of: "stored")) AS item,
                     (pg_catalog.floor(pg_catalog.max(\(rank)) OVER (\(wholeList))) OPERATOR(pg_catalog.+) 1)::bigint AS base,
-                    pg_catalog.row_number() OVER (PARTITION BY \((lists + [rank]).joined()) ORDER BY \(item)) AS number
-                FROM \(table) AS stored WHERE \(rank) IS NOT NULL
+                    pg_catalog.row_number() OVER (PARTITION BY \((lists + [rank]).joined()) ORDER BY stored.\(columns.item.identifier)) AS number
+                FROM \(names.sql) AS stored WHERE \(rank) IS NOT NULL
             ) AS judged
-            WHERE judged.is_outside OR judged.number OPERATOR(pg_catalog.>) 1
+            WHERE NOT judged.is_in_list OR judged.number OPERATOR(pg_catalog.>) 1
             """
     }
 
@@ -147,13 +137,13 @@ struct EqualRanks: Sendable {
             WHERE found.number > \(number) AND found.number <= \(number + batchSize)
         ), locked AS MATERIALIZED (
             SELECT stored.ctid AS location, stored.tableoid AS relation, waiting.item
-            FROM waiting JOIN \(table) AS stored ON stored.ctid = waiting.location AND stored.tableoid = waiting.relation
-            WHERE stored.\(identifier: names.rank) IS NOT NULL AND \(itemText) = waiting.item
+            FROM waiting JOIN \(names.sql) AS stored ON stored.ctid = waiting.location AND stored.tableoid = waiting.relation
+            WHERE stored.\(columns.rank) IS NOT NULL AND \(columns.itemText(of: "stored")) = waiting.item
             FOR NO KEY UPDATE OF stored SKIP LOCKED
         ), written AS (
-            UPDATE \(table) AS stored SET \(removal)
+            UPDATE \(names.sql) AS stored SET \(columns.removal)
             FROM locked WHERE stored.ctid = locked.location AND stored.tableoid = locked.relation
-            RETURNING locked.location, locked.relation, stored.\(identifier: names.rank) IS NULL AS is_removed
+            RETURNING locked.location, locked.relation, stored.\(columns.rank) IS NULL AS is_removed
         )
         SELECT count(*) FILTER (WHERE written.is_removed), min(locked.item) FILTER (WHERE written.is_removed IS NOT TRUE)
         FROM locked LEFT JOIN written ON written.location = locked.location AND written.relation = locked.relation

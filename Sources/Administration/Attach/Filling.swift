@@ -7,31 +7,30 @@ import Ordering
 /// The order of the rows is written to `brocot.rows_to_place` once. Then the rows are placed in batches, and each batch deletes
 /// its rows there in the same transaction. So an interrupted filling can continue, and rows that are inserted meanwhile come after
 /// the existing ones.
-package struct Filling: Sendable {
+struct Filling: Sendable {
     private let connection: Connection
-    private let definition: OrderDefinition
+    private let names: OrderNames
     private let statements: FillingStatements
     private let batchSize: Int
     private let timeToNotice: Duration
     private let logger: Logger
 
     /// - Parameters:
-    ///   - definition: The order.
-    ///   - table: The table as the catalog describes it.
+    ///   - columns: The columns of the order.
     ///   - connection: A connection without an open transaction.
     ///   - batchSize: The most rows that one transaction places.
     ///   - timeToNotice: After so long without progress, a notice names the sessions that have locked rows.
     ///   - logger: Gets this notice.
-    package init(
-        _ definition: OrderDefinition, on table: TableDescription, connection: Connection, batchSize: Int = 2_000,
+    init(
+        _ columns: OrderColumns, connection: Connection, batchSize: Int = 2_000,
         timeToNotice: Duration = .seconds(5), logger: Logger
     ) {
         self.connection = connection
         self.timeToNotice = timeToNotice
-        self.definition = definition
+        names = columns.names
         self.batchSize = batchSize
         self.logger = logger
-        statements = FillingStatements(definition, on: table)
+        statements = FillingStatements(columns)
     }
 
     /// Finds out which rows are to be placed. If the table has an order and no rows are stored, a row without a place may have been removed
@@ -75,14 +74,14 @@ package struct Filling: Sendable {
             try await place(progress)
         } catch {
             guard case .database(let error) = error else { throw error }
-            throw .unfinished(orderedTable: definition.names.orderedTable, isOrderStored: isOrderStored, error)
+            throw .unfinished(orderedTable: names.orderedTable, isOrderStored: isOrderStored, error)
         }
     }
 
     /// Makes sure that the server understands the text after ORDER BY, before anything is changed.
     ///
     /// - Throws: ``AttachError/refused(_:)``, with the server's reason.
-    package func check(order: String) async throws(AttachError) {
+    func check(order: String) async throws(AttachError) {
         do {
             try await wrappingErrors {
                 try await connection.run { [statements] connection throws(PostgresError) in
@@ -123,11 +122,11 @@ package struct Filling: Sendable {
     private func place(_ progress: @Sendable (Int, Int) -> Void) async throws(AttachError) {
         try await wrappingErrors {
             try await place(try await count(), rowLookUp(), progress)
-            try await connection.run { [definition] connection throws(PostgresError) in
+            try await connection.run { [names] connection throws(PostgresError) in
                 try connection.transaction(.callersReadCommitted, settings: TableReader.settings) {
                     connection throws(PostgresError) in
-                    try connection.execute(script: StepRunner.becomeSchemaOwner)
-                    for statement in RegistryStatements.filled(definition.names.orderedTable) {
+                    try connection.execute(script: StepRunner.becomeRegistryOwner)
+                    for statement in RegistryStatements.filled(names.orderedTable) {
                         _ = try connection.execute(SQL(unsafeRaw: statement))
                     }
                 }
@@ -137,7 +136,7 @@ package struct Filling: Sendable {
 
     /// How rows of the table are found by their keys. The table is registered before its rows are placed.
     private func rowLookUp() async throws -> RowLookUp {
-        let name = definition.names.orderedTable
+        let name = names.orderedTable
         let table = try await connection.run { connection throws in
             try connection.transaction(.repeatableReadOnly) { connection throws in
                 try OrderedTable.named(name, on: connection)
@@ -158,7 +157,7 @@ package struct Filling: Sendable {
     /// rows to another partition meanwhile; smaller batches are faster, and so they fail less often.
     private func place(_ total: Int, _ lookUp: RowLookUp, _ progress: @Sendable (Int, Int) -> Void) async throws {
         var (remaining, last, size) = (total, 0 as Int64, batchSize)
-        var wait = LockedRowsWait(definition.names, timeToNotice: timeToNotice, logger: logger)
+        var wait = LockedRowsWait(names, timeToNotice: timeToNotice, logger: logger)
         while remaining > 0 {
             try Task.checkCancellation()
             let (begin, remainingBefore) = (last, remaining)
@@ -194,7 +193,7 @@ package struct Filling: Sendable {
             }
         }
         if let item = batch.notWritten {
-            throw AttachError.rowNotWritten(orderedTable: definition.names.orderedTable, item: item)
+            throw AttachError.rowNotWritten(orderedTable: names.orderedTable, item: item)
         }
         return (batch.removed, batch.end)
     }

@@ -3,16 +3,14 @@ import Ordering
 
 /// The statements that store the order of a table's rows, and place the rows.
 struct FillingStatements {
+    private let columns: OrderColumns
     private let names: OrderNames
     private let table: SQL
-    private let lists: [TableDescription.Column]
-    private let item: TableDescription.Column
 
-    init(_ definition: OrderDefinition, on table: TableDescription) {
-        names = definition.names
-        self.table = "\(identifier: definition.names.schema).\(identifier: definition.names.table)"
-        lists = definition.listColumns.compactMap(table.column)
-        item = table.column(definition.itemColumn) ?? table.columns[0]
+    init(_ columns: OrderColumns) {
+        self.columns = columns
+        names = columns.names
+        table = names.sql
     }
 
     /// The settings for ``batch(after:size:_:)``.
@@ -26,17 +24,11 @@ struct FillingStatements {
     }
 
     /// Whether a row has a rank.
-    var hasOrder: SQL { "SELECT EXISTS (SELECT FROM \(table) WHERE \(identifier: names.rank) IS NOT NULL)" }
+    var hasOrder: SQL { "SELECT EXISTS (SELECT FROM \(table) WHERE \(columns.rank) IS NOT NULL)" }
 
     /// The number of rows that are in a list but have no rank.
     var countOfUnplaced: SQL {
-        let isInList = lists.map { column -> SQL in " AND \(identifier: column.name) IS NOT NULL" }.joined(
-            separator: "")
-        return "SELECT pg_catalog.count(*) FROM \(table) WHERE \(identifier: names.rank) IS NULL\(isInList)"
-    }
-
-    private func text(_ column: TableDescription.Column, of row: SQL) -> SQL {
-        (column.keyType ?? .text).text(of: "\(row).\(identifier: column.name)")
+        "SELECT pg_catalog.count(*) FROM \(table) WHERE \(columns.rank) IS NULL AND \(columns.isInList(table))"
     }
 
     /// With this setting, ``store(_:of:)`` joins by hashes, also if the server expects few stored rows because it has no statistics of them.
@@ -69,34 +61,25 @@ struct FillingStatements {
         """
     }
 
-    /// The texts of a row's list columns, which may have different collations.
-    static func listTexts(_ lists: [TableDescription.Column], of row: SQL) -> SQL {
-        let texts = lists.map { column -> SQL in
-            "(\((column.keyType ?? .text).text(of: "\(row).\(identifier: column.name)"))) COLLATE pg_catalog.\"C\""
-        }
-        return "ARRAY[\(texts.joined())]::pg_catalog.text[]"
-    }
-
     /// Stores all rows without a rank that are in a list. They come after the rows with a rank. The names in `order` are looked up
     /// in `pg_catalog` only.
     func storeRowsToPlace(orderedBy order: String?) -> SQL {
-        let rank: SQL = "\(table).\(identifier: names.rank)"
-        let columns = lists.map { column -> SQL in "\(table).\(identifier: column.name)" }
-        let partition = (columns + ["\(rank) IS NULL"]).joined()
-        let all: SQL = columns.isEmpty ? "" : "PARTITION BY \(columns.joined())"
-        let itemOrder: SQL = "\(table).\(identifier: item.name)"
+        let rank: SQL = "\(table).\(columns.rank)"
+        let lists = columns.lists(of: table)
+        let partition = (lists + ["\(rank) IS NULL"]).joined()
+        let all: SQL = lists.isEmpty ? "" : "PARTITION BY \(lists.joined())"
+        let itemOrder: SQL = "\(table).\(columns.item.identifier)"
         let wanted: SQL = order.map(Self.terms).map { "\($0), \(itemOrder)" } ?? itemOrder
-        let isInList = columns.map { column -> SQL in " AND \(column) IS NOT NULL" }.joined(separator: "")
         return Self.store(
             """
             SELECT judged.list, judged.item, judged.base, judged.number
             FROM (
-                SELECT \(Self.listTexts(lists, of: table)) AS list,
-                    \(text(item, of: table)) AS item, \(rank) IS NULL AS is_unplaced,
+                SELECT \(columns.listTexts(of: table)) AS list,
+                    \(columns.itemText(of: table)) AS item, \(rank) IS NULL AS is_unplaced,
                     pg_catalog.row_number() OVER (PARTITION BY \(partition) ORDER BY \(wanted)) OPERATOR(pg_catalog.-) 1 AS number,
                     coalesce(pg_catalog.floor(pg_catalog.max(\(rank)) OVER (\(all))) OPERATOR(pg_catalog.+) 1, 0)::bigint AS base
                 FROM \(table)
-                WHERE true\(isInList)
+                WHERE \(columns.isInList(table))
             ) AS judged
             WHERE judged.is_unplaced
             """, of: names)
@@ -111,10 +94,10 @@ struct FillingStatements {
 
     /// Plans the order of the rows, so that an invalid one fails. The rank columns may be missing.
     func tryOrder(_ order: String) -> SQL {
-        let columns = lists.map { column -> SQL in "\(table).\(identifier: column.name)" }
-        let partition: SQL = columns.isEmpty ? "" : "PARTITION BY \(columns.joined()) "
+        let lists = columns.lists(of: table)
+        let partition: SQL = lists.isEmpty ? "" : "PARTITION BY \(lists.joined()) "
         return """
-            EXPLAIN SELECT pg_catalog.row_number() OVER (\(partition)ORDER BY \(Self.terms(order)), \(table).\(identifier: item.name))
+            EXPLAIN SELECT pg_catalog.row_number() OVER (\(partition)ORDER BY \(Self.terms(order)), \(table).\(columns.item.identifier))
             FROM \(table)
             """
     }
@@ -126,36 +109,33 @@ struct FillingStatements {
     /// The rows are found by their keys once, and then by their locations. Otherwise, without statistics, the planner could expect few rows
     /// without a rank, and would read all of them for each row.
     func batch(after number: Int64, size: Int, _ lookUp: RowLookUp) -> SQL {
-        let (rank, num, den): (SQL, SQL, SQL) = (
-            "\(identifier: names.rank)", "\(identifier: names.numerator)", "\(identifier: names.denominator)"
+        """
+        WITH waiting AS MATERIALIZED (
+            SELECT next.number, next.rank_num, next.item AS text, \(lookUp.key(lists: "next.list", item: "next.item"))
+            FROM brocot.rows_to_place AS next
+            WHERE next.ordered_table = \(names.orderedTable) AND next.number > \(number)
+            ORDER BY next.number LIMIT \(size)
+        ), present AS MATERIALIZED (
+            SELECT waiting.*, found.location, found.relation FROM waiting \(lookUp.location(of: "waiting"))
+            WHERE found.is_unplaced
+        ), locked AS MATERIALIZED (
+            SELECT present.* FROM present JOIN \(table) AS stored ON \(lookUp.isStillUnplaced(at: "present"))
+            FOR NO KEY UPDATE OF stored SKIP LOCKED
+        ), placed AS (
+            UPDATE \(table) AS stored
+            SET \(columns.num) = locked.rank_num, \(columns.den) = 1, \(columns.rank) = locked.rank_num
+            FROM locked WHERE \(lookUp.isStillUnplaced(at: "locked"))
+            RETURNING locked.number
+        ), removed AS (
+            DELETE FROM brocot.rows_to_place AS done
+            USING waiting
+            WHERE done.ordered_table = \(names.orderedTable) AND done.number = waiting.number
+                AND (done.number IN (SELECT placed.number FROM placed)
+                    OR done.number NOT IN (SELECT present.number FROM present))
+            RETURNING done.number
         )
-        return """
-            WITH waiting AS MATERIALIZED (
-                SELECT next.number, next.rank_num, next.item AS text, \(lookUp.key(lists: "next.list", item: "next.item"))
-                FROM brocot.rows_to_place AS next
-                WHERE next.ordered_table = \(names.orderedTable) AND next.number > \(number)
-                ORDER BY next.number LIMIT \(size)
-            ), present AS MATERIALIZED (
-                SELECT waiting.*, found.location, found.relation FROM waiting \(lookUp.location(of: "waiting"))
-                WHERE found.is_unplaced
-            ), locked AS MATERIALIZED (
-                SELECT present.* FROM present JOIN \(table) AS stored ON \(lookUp.isStillUnplaced(at: "present"))
-                FOR NO KEY UPDATE OF stored SKIP LOCKED
-            ), placed AS (
-                UPDATE \(table) AS stored
-                SET \(num) = locked.rank_num, \(den) = 1, \(rank) = locked.rank_num
-                FROM locked WHERE \(lookUp.isStillUnplaced(at: "locked"))
-                RETURNING locked.number
-            ), removed AS (
-                DELETE FROM brocot.rows_to_place AS done
-                USING waiting
-                WHERE done.ordered_table = \(names.orderedTable) AND done.number = waiting.number
-                    AND (done.number IN (SELECT placed.number FROM placed)
-                        OR done.number NOT IN (SELECT present.number FROM present))
-                RETURNING done.number
-            )
-            SELECT (SELECT count(*) FROM removed), (SELECT max(waiting.number) FROM waiting),
-                (SELECT locked.text FROM locked WHERE locked.number NOT IN (SELECT placed.number FROM placed) LIMIT 1)
-            """
+        SELECT (SELECT count(*) FROM removed), (SELECT max(waiting.number) FROM waiting),
+            (SELECT locked.text FROM locked WHERE locked.number NOT IN (SELECT placed.number FROM placed) LIMIT 1)
+        """
     }
 }

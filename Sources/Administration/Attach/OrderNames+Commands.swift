@@ -3,7 +3,7 @@ import Ordering
 extension OrderNames {
     /// The command that detaches this order, for messages.
     package var detachCommand: String {
-        let name = "\(schema).\(table)".quotedForShell
+        let name = title.quotedForShell
         return "brocot detach \(name)\(rank == Self.usualRankColumn ? "" : " --rank \(rank.quotedForShell)")"
     }
 
@@ -16,22 +16,14 @@ extension OrderNames {
     /// How the triggers of another order are removed from the table with these names.
     var adviceToDropTriggers: String {
         """
-        Drop \(schema).\(table), or give it an order of its own and remove that: brocot attach \("\(schema).\(table)".quotedForShell) with the \
+        Drop \(title), or give it an order of its own and remove that: brocot attach \(title.quotedForShell) with the \
         same options, and then \(detachCommand)
         """
     }
 
     /// A reason of ``AttachError/refused(_:)`` without the name of the table at its beginning.
     func withoutTable(_ reason: String) -> String {
-        let prefix = "\(schema).\(table): "
+        let prefix = "\(title): "
         return reason.hasPrefix(prefix) ? String(reason.dropFirst(prefix.count)) : reason
-    }
-}
-
-extension String {
-    /// The text as one word of a shell. It is quoted unless it consists of letters, digits, dots, underscores, slashes and inner hyphens of
-    /// ASCII.
-    package var quotedForShell: String {
-        wholeMatch(of: /[A-Za-z0-9._\/][A-Za-z0-9._\/\-]*/) != nil ? self : "'" + replacing("'", with: #"'\''"#) + "'"
     }
 }

@@ -23,7 +23,7 @@ struct OrderObjects {
     }
 
     /// The table, quoted.
-    var table: String { "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))" }
+    var table: String { names.quoted }
 
     var rankColumns: [String] { names.rankColumns.map(quoteIdentifier) }
 
@@ -42,7 +42,7 @@ struct OrderObjects {
             keys.map {
                 """
                 stored.attname \(equals) \(quoteLiteral($0.name)) \
-                AND \(isOfType($0.type))
+                AND \(isOfType($0))
                 """
             }
             + names.rankColumns.map { "stored.attname \(equals) \(quoteLiteral($0))" }
@@ -67,16 +67,18 @@ struct OrderObjects {
             """
     }
 
-    /// Whether the column `stored` of the catalog has this type.
-    private func isOfType(_ type: String) -> String {
-        if type.hasPrefix("pg_catalog.") {
-            return "stored.atttypid OPERATOR(pg_catalog.=) \(quoteLiteral(type))::pg_catalog.regtype"
+    /// Whether the column `stored` of the catalog has the type of this column. The schema and the name are compared separately, because a text of
+    /// both depends on the session's `quote_all_identifiers`.
+    private func isOfType(_ column: TableDescription.Column) -> String {
+        if column.typeSchema == "pg_catalog" {
+            return "stored.atttypid OPERATOR(pg_catalog.=) \(quoteLiteral(column.type))::pg_catalog.regtype"
         }
         return """
             EXISTS (SELECT FROM pg_catalog.pg_type AS type \
             JOIN pg_catalog.pg_namespace AS space ON space.oid OPERATOR(pg_catalog.=) type.typnamespace \
             WHERE type.oid OPERATOR(pg_catalog.=) stored.atttypid \
-            AND pg_catalog.format('%I.%I', space.nspname, type.typname) OPERATOR(pg_catalog.=) \(quoteLiteral(type)))
+            AND space.nspname OPERATOR(pg_catalog.=) \(quoteLiteral(column.typeSchema)) \
+            AND type.typname OPERATOR(pg_catalog.=) \(quoteLiteral(column.typeName)))
             """
     }
 

@@ -67,14 +67,14 @@ struct StepRunner: Sendable {
             if isPatient && step.lock != .shareUpdateExclusive {
                 _ = try connection.query(LockHolderStatements.waitForCancelledAutovacuum(of: table))
             }
-            if step.actor == .schemaOwner { try connection.execute(script: Self.becomeSchemaOwner) }
+            if step.actor == .registryOwner { try connection.execute(script: Self.becomeRegistryOwner) }
             for statement in step.statements { try connection.execute(SQL(unsafeRaw: statement)) }
         }
     }
 
-    /// New objects in schema `brocot` belong to the schema's owner, even if another role attaches the table. A function that runs with
+    /// New objects in schema `brocot` belong to the owner of the others, even if another role attaches the table. A function that runs with
     /// its owner's rights must not run with the rights of a superuser.
-    static let becomeSchemaOwner = """
+    static let becomeRegistryOwner = """
         DO $$
         BEGIN
             EXECUTE (SELECT format('SET LOCAL ROLE %I', pg_get_userbyid(relowner))

@@ -1,3 +1,4 @@
+import LibPQ
 import Ordering
 
 /// A table that is attached, or that shall be, as the catalog describes it.
@@ -14,6 +15,9 @@ package struct TableDescription: Hashable, Sendable {
         package let baseType: String
         /// The type's qualified name in SQL.
         package let type: String
+        /// The type's schema and name, without quotation marks.
+        let typeSchema: String
+        let typeName: String
         package let isNotNull: Bool
         package let isGenerated: Bool
         package let hasDefault: Bool
@@ -72,11 +76,16 @@ package struct TableDescription: Hashable, Sendable {
         }
     }
 
-    /// A trigger that somebody made on another table with a function of this order.
+    /// A trigger on another table with a function of this order.
     package struct TriggerElsewhere: Hashable, Sendable {
         let name: String
         /// The table, with its schema and quoted where needed.
         let table: String
+        /// Whether it is one of the order's own, on a partition: that was the attached table before, and the present one took its name.
+        let isOfPartition: Bool
+
+        /// The statement that drops it.
+        var removal: String { "DROP TRIGGER IF EXISTS \(quoteIdentifier(name)) ON \(table)" }
     }
 
     package struct Trigger: Hashable, Sendable {
@@ -84,6 +93,8 @@ package struct TableDescription: Hashable, Sendable {
         let definition: String
         /// Whether it fires, also in each partition.
         let isEnabled: Bool
+        /// Whether it is a copy of a trigger of the table of which this one is a partition. It can't be dropped alone.
+        let isInherited: Bool
     }
 
     /// A function of the triggers.
@@ -93,6 +104,8 @@ package struct TableDescription: Hashable, Sendable {
         var isSecurityDefiner = false
         /// The settings with which it runs, such as `search_path=pg_catalog, pg_temp`.
         var settings: Set<String> = []
+        /// Whether the table's present owner may execute it. Otherwise the owner can't create partitions, to which the server copies row triggers.
+        var isExecutable = true
     }
 
     package struct Constraint: Hashable, Sendable {
@@ -101,12 +114,18 @@ package struct TableDescription: Hashable, Sendable {
         /// The present names of the columns that it tests.
         let columns: [String]
         let isValidated: Bool
+        /// Whether the table of which this one is a partition has it too. Then it can't be dropped alone.
+        let isInherited: Bool
     }
 
     package let owner: String
     /// Whether the current role has the rights of the owner.
     package let actsAsOwner: Bool
     package let kind: Kind
+    /// The table of which it is a partition, directly or through others; nil if it is none.
+    let partitionRoot: OrderNames?
+    /// The registered orders of its partitions.
+    let ordersOfPartitions: [OrderNames]
     package let columns: [Column]
     /// The columns of each unique index that can identify a row.
     package let uniqueKeys: [Set<String>]
@@ -130,12 +149,12 @@ package struct TableDescription: Hashable, Sendable {
     package let registered: RegisteredOrder?
     /// Why the registered condition of visibility fails for the table's rows; nil if it doesn't fail.
     package let faultOfCondition: String?
-    /// The owner of schema `brocot`.
-    package let schemaOwner: String
-    /// Whether the current role may become the owner of schema `brocot`, by SET ROLE.
-    let mayBecomeSchemaOwner: Bool
-    /// Whether the current role has the rights of the owner of schema `brocot` without that.
-    let hasRightsOfSchemaOwner: Bool
+    /// The owner of `brocot.ordered_tables`, to whom the objects in schema `brocot` belong. The schema itself may belong to a superuser.
+    package let registryOwner: String
+    /// Whether the current role may become that owner, by SET ROLE.
+    let mayBecomeRegistryOwner: Bool
+    /// Whether the current role has that owner's rights without SET ROLE.
+    let hasRightsOfRegistryOwner: Bool
     /// Whether a policy hides rows of the table from the current role.
     package let hidesRows: Bool
     /// Whether a rule changes INSERTs or DELETEs on the table.

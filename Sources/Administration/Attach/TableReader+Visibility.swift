@@ -16,7 +16,7 @@ extension TableReader {
         _ condition: String, of names: OrderNames, listColumns: [String], on connection: isolated Connection
     ) throws(AttachError) -> String {
         typealias Column = CatalogStatements.ConditionColumn
-        let table = "\(quoteIdentifier(names.schema)).\(quoteIdentifier(names.table))"
+        let table = names.quoted
         let (text, columns): (String, [String])
         do throws(PostgresError) {
             (text, columns) = try connection.transaction(

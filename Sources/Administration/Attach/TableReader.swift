@@ -14,7 +14,7 @@ package enum TableReader {
     static let ofWholeTables = [("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off")]
     /// The settings of transactions that write ranks: the order's triggers let them pass.
     static func writing(_ names: OrderNames) -> [(String, String)] {
-        [("brocot.writing", names.orderedTable)] + ofWholeTables
+        WritingSettings.of(names.orderedTable) + ofWholeTables
     }
     /// The server prints names in quotes only where they need quotes, whatever the role's setting.
     static let printedNames = ("quote_all_identifiers", "off")
@@ -45,7 +45,11 @@ package enum TableReader {
         let hidesRows = try relation.decode(Column.hidesRows, as: Bool.self)
         return TableDescription(
             owner: try relation.decode(Column.owner), actsAsOwner: try relation.decode(Column.actsAsOwner),
-            kind: try kind(of: relation), columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys,
+            kind: try kind(of: relation),
+            partitionRoot: try relation.decode(Column.partitionRoot, as: [String]?.self)
+                .map { OrderNames(schema: $0[0], table: $0[1]) },
+            ordersOfPartitions: try RegisteredOrder.ofPartitions(of: oid, on: connection).map(\.definition.names),
+            columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys,
             partitionKey: partitionKey,
             relations: try relations(of: oid, place, columns: listColumns + [names.rank], on: connection),
             constraint: try constraint(names, of: oid, on: connection),
@@ -56,15 +60,15 @@ package enum TableReader {
             laterTriggers: try texts(
                 CatalogStatements.laterTriggers(of: oid, than: names.leaveTrigger), on: connection
             ).sorted(),
-            functions: try functions(names, on: connection),
+            functions: try functions(names, ofTable: oid, on: connection),
             registered: registered,
             faultOfCondition: try registered?.definition.visible.flatMap { condition throws(PostgresError) in
                 // The table can't be read if a policy hides rows.
                 hidesRows ? nil : try fault(of: condition, names, on: connection)
             },
-            schemaOwner: try relation.decode(Column.schemaOwner),
-            mayBecomeSchemaOwner: try relation.decode(Column.mayBecomeSchemaOwner),
-            hasRightsOfSchemaOwner: try relation.decode(Column.hasRightsOfSchemaOwner),
+            registryOwner: try relation.decode(Column.registryOwner),
+            mayBecomeRegistryOwner: try relation.decode(Column.mayBecomeRegistryOwner),
+            hasRightsOfRegistryOwner: try relation.decode(Column.hasRightsOfRegistryOwner),
             hidesRows: hidesRows,
             hasRuleOnInsertOrDelete: try relation.decode(Column.hasRuleOnInsertOrDelete))
     }
@@ -98,7 +102,8 @@ package enum TableReader {
     ) throws(PostgresError) -> [TableDescription.TriggerElsewhere] {
         try connection.query(CatalogStatements.triggersElsewhere(than: table, calling: names)).map {
             row throws(PostgresError) in
-            TableDescription.TriggerElsewhere(name: try row.decode(0), table: try row.decode(1))
+            TableDescription.TriggerElsewhere(
+                name: try row.decode(0), table: try row.decode(1), isOfPartition: try row.decode(2))
         }
     }
 
@@ -123,7 +128,8 @@ package enum TableReader {
         var triggers: [String: TableDescription.Trigger] = [:]
         for row in try connection.query(CatalogStatements.triggers(of: relation, in: names)) {
             triggers[try row.decode(Column.name)] = TableDescription.Trigger(
-                definition: try row.decode(Column.definition), isEnabled: try row.decode(Column.isEnabled))
+                definition: try row.decode(Column.definition), isEnabled: try row.decode(Column.isEnabled),
+                isInherited: try row.decode(Column.isInherited))
         }
         return triggers
     }
@@ -140,7 +146,8 @@ package enum TableReader {
                 TableDescription.Column(
                     name: try row.decode(Column.name), keyType: keyType, displayedType: displayedType ?? "",
                     declaredType: try row.decode(Column.declaredType), baseType: baseType ?? "",
-                    type: try row.decode(Column.type),
+                    type: try row.decode(Column.type), typeSchema: try row.decode(Column.typeSchema),
+                    typeName: try row.decode(Column.typeName),
                     isNotNull: try row.decode(Column.isNotNull), isGenerated: try row.decode(Column.isGenerated),
                     hasDefault: try row.decode(Column.hasDefault),
                     isIdentityAlways: try row.decode(Column.isIdentityAlways),
@@ -198,19 +205,20 @@ package enum TableReader {
             row throws(PostgresError) in
             TableDescription.Constraint(
                 definition: try row.decode(Column.definition), columns: try row.decode(Column.columns),
-                isValidated: try row.decode(Column.isValidated))
+                isValidated: try row.decode(Column.isValidated), isInherited: try row.decode(Column.isInherited))
         }
     }
 
     private static func functions(
-        _ names: OrderNames, on connection: isolated Connection
+        _ names: OrderNames, ofTable relation: Int64, on connection: isolated Connection
     ) throws(PostgresError) -> [String: TableDescription.Function] {
         typealias Column = CatalogStatements.FunctionColumn
         var functions: [String: TableDescription.Function] = [:]
-        for row in try connection.query(CatalogStatements.functions(names.functions)) {
+        for row in try connection.query(CatalogStatements.functions(names.functions, ofTable: relation)) {
             functions[try row.decode(Column.name)] = TableDescription.Function(
                 body: try row.decode(Column.body), isSecurityDefiner: try row.decode(Column.isSecurityDefiner),
-                settings: Set(try row.decode(Column.settings, as: [String].self)))
+                settings: Set(try row.decode(Column.settings, as: [String].self)),
+                isExecutable: try row.decode(Column.isExecutable))
         }
         return functions
     }
@@ -238,7 +246,8 @@ package enum TableReader {
         var dependents: [String] = []
         for row in try connection.query(
             CatalogStatements.dependents(
-                ofColumns: columns, of: table.relations.map(\.oid), except: table.triggers.keys.sorted()))
+                ofColumns: columns, of: table.relations.map(\.oid),
+                except: table.triggers.keys.sorted() + table.triggersElsewhere.filter(\.isOfPartition).map(\.name)))
         { dependents.append(try row.decode(0)) }
         return dependents
     }

@@ -24,8 +24,6 @@ package struct CapacityReader: Sendable {
     }
 
     private static let rebalanceCount = 5
-    /// The built-in table. It is not attached, so `brocot check --repair` leaves it alone.
-    private static let builtIn = "items"
 
     private let table: OrderedTable
     private let pageSize: Int
@@ -46,17 +44,19 @@ package struct CapacityReader: Sendable {
     /// - Throws: ``AttachError/refused(_:)`` if the table's name belongs to something else; `MigrationError` `.foreignTables`
     ///   if a superuser does not trust the owner; otherwise `PostgresError`.
     package func read(_ list: String, on connection: isolated Connection) throws -> MeasuredList {
-        try connection.transaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) { connection throws in
+        guard let values = table.listValues(of: list) else { preconditionFailure("the list's key was checked before") }
+        return try connection.transaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) {
+            connection throws in
             switch try TableLock.lock(table.names, on: connection) {
             case .locked: break
             case .notATable:
-                throw AttachError.refused("\(table.schema).\(table.table) is not a table any more, so it was not read")
+                throw AttachError.refused("\(table.names.title) is not a table any more, so it was not read")
             case .untrusted(let objects, let role): throw MigrationError.foreignTables(objects, role: role)
             }
             // Not earlier: with these settings, the look at the catalog above would take a quarter of a second.
             let settings = MoveApplication.plannerSettings.map { "SET LOCAL \($0.0) = '\($0.1)'" }
             try connection.execute(script: settings.joined(separator: "; "))
-            let statements = CapacityStatements(table, list: list)
+            let statements = CapacityStatements(OrderColumns(table), list: values)
             let capacity = try capacity(statements, on: connection)
             let unplacedCount = try connection.query(statements.unplacedCount).single().decode(0, as: Int.self)
             let identifier = ListIdentifier(orderedTable: table.name, key: list)
@@ -70,7 +70,8 @@ package struct CapacityReader: Sendable {
                         rows: Int(try row.decode(2, as: Int32.self))))
             }
             let repairs = capacity.faults.map { fault in
-                table.name == Self.builtIn
+                // The built-in table is not attached, so `brocot check --repair` leaves it alone.
+                table.isBuiltIn
                     ? CapacityStatements.removal(of: fault.key, from: list).text : table.names.repairCommand
             }
             return MeasuredList(

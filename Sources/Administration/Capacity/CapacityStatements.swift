@@ -10,15 +10,12 @@ struct CapacityStatements {
     private let num: SQL
     private let den: SQL
 
-    init(_ ordered: OrderedTable, list: String) {
-        table = "\(identifier: ordered.schema).\(identifier: ordered.table)"
-        item = ordered.itemColumn.type.text(of: "stored.\(ordered.itemColumn.identifier)")
-        let parts = zip(ordered.listColumns, ordered.listValues(of: list) ?? []).map { column, value -> SQL in
-            "stored.\(column.identifier) = \(value)::text::\(column.type.sql)"
-        }
-        isInList = parts.isEmpty ? "true" : parts.joined(separator: " AND ")
-        rank = "\(identifier: ordered.names.rank)"
-        (num, den) = ("\(identifier: ordered.names.numerator)", "\(identifier: ordered.names.denominator)")
+    /// `list` has the texts of the list columns.
+    init(_ columns: OrderColumns, list: [String]) {
+        table = columns.names.sql
+        item = columns.itemText(of: "stored")
+        isInList = columns.isIn(list, "stored")
+        (rank, num, den) = (columns.rank, columns.num, columns.den)
     }
 
     /// The value before the first page of ``page(after:count:)``.

@@ -82,7 +82,10 @@ extension Doctor {
                 let table = try TableReader.describe(
                     definition.names, listColumns: definition.listColumns, on: connection)
                 guard let table, table.isTable else { continue }
-                faults += OrderFault.all(of: definition, on: table)
+                faults += OrderFaults(of: definition, on: table).all.map { fault in
+                    OrderFault(
+                        message: "\(definition.names.orderedTable): \(fault.message)", advice: fault.advice)
+                }
             }
             faults += try RegistryFault.ofTriggers(on: connection).map { fault in
                 OrderFault(message: fault.message, advice: fault.advice)

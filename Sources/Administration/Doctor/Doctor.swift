@@ -1,5 +1,6 @@
 import LibPQ
 import Logging
+import Migrations
 
 /// Finds problems that keep Brocot from working, or from working well.
 package struct Doctor: Sendable {
@@ -137,14 +138,8 @@ package struct Doctor: Sendable {
 
     private func encoding(_ connection: Connection) async -> CheckResult {
         let encoding = await connection.parameterStatus("server_encoding") ?? "unknown"
-        let fault: String
-        switch encoding {
-        case "UTF8": return .ok("encoding", encoding)
-        case "SQL_ASCII":
-            fault = "the server accepts text that is not UTF-8, and requests with such text keep other lists waiting"
-        default: fault = "it lacks characters that keys, and Brocot's own statements, may contain"
-        }
-        return .failure("encoding", "\(encoding): \(fault)", advice: "Use a database with ENCODING UTF8.")
+        guard let fault = DatabaseEncoding.fault(of: encoding) else { return .ok("encoding", encoding) }
+        return .failure("encoding", "\(encoding): \(fault)", advice: DatabaseEncoding.advice)
     }
 
     private func replica(_ connection: Connection) async -> CheckResult {

@@ -150,13 +150,11 @@ enum DoctorStatements {
         let areKeys = keys.map { key -> SQL in "\(key) IS NOT NULL" }
         return """
             SELECT \(identifier: definition.itemColumn)::text
-            FROM \(table(of: definition.names))
+            FROM \(definition.names.sql)
             WHERE \(areKeys.joined(separator: " AND "))
             GROUP BY \(keys.joined()) HAVING count(*) > 1 LIMIT 1
             """
     }
-
-    private static func table(of names: OrderNames) -> SQL { "\(identifier: names.schema).\(identifier: names.table)" }
 
     /// The number of rows of a table that are checked.
     static let sampledRows = 10_000
@@ -168,10 +166,10 @@ enum DoctorStatements {
         FROM (
             SELECT sampled.\(identifier: names.numerator) AS num, sampled.\(identifier: names.denominator) AS den,
                 sampled.\(identifier: names.rank) AS rank
-            FROM \(table(of: names)) AS sampled LIMIT \(sampledRows)::bigint
+            FROM \(names.sql) AS sampled LIMIT \(sampledRows)::bigint
         ) AS sample
         WHERE sample.rank::numeric IS DISTINCT FROM
-            CASE WHEN sample.den > 0 THEN trim_scale(sample.num::\(unsafeRaw: SortKey.numeratorType) / sample.den) END
+            CASE WHEN sample.den > 0 THEN trim_scale(\(SortKey.value("sample.num", "sample.den"))) END
         """
     }
 

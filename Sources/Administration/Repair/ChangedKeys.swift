@@ -20,12 +20,27 @@ struct ChangedKeys {
         guard let body = table.functions[definition.names.keepFunction]?.body else { return nil }
         for column in definition.keyColumns.compactMap(table.column) {
             guard let former = type(of: column.name, in: body), former != column.type else { continue }
+            if let index = indexOnRenamedColumn {
+                return """
+                    column "\(column.name)" is another one than before, \(column.displayedType) instead of \(Self.displayed(former)): a column of \
+                    index "\(index)" was renamed. New rows get no place. Drop the index and run the same brocot attach again, which may end with \
+                    SQLSTATE 23505. Then: brocot check --repair --place-rows
+                    """
+            }
             return """
-                column "\(column.name)" is now \(column.displayedType); it was \(Self.displayed(former)). Run the same brocot attach \
-                again, and then: brocot check --repair --place-rows
+                column "\(column.name)" is now \(column.displayedType); it was \(Self.displayed(former)). New rows get no place. Run the \
+                same brocot attach again, and then: brocot check --repair --place-rows
                 """
         }
         return nil
+    }
+
+    /// The index on list and rank of the table itself, if a column of it was renamed and another one has that name now.
+    private var indexOnRenamedColumn: String? {
+        let name = definition.names.index(on: definition.names.table)
+        guard let relation = table.relations.first, relation.index.isOther, relation.surplusIndexes.contains(name)
+        else { return nil }
+        return name
     }
 
     /// The type that the function names, as ``OrderObjects`` writes it now, or as earlier versions wrote it.

@@ -19,18 +19,16 @@ package struct RegistryFault: Hashable, Sendable {
 
     /// The row of `brocot.items`, which a migration makes.
     static func ofBuiltInTable(on connection: isolated Connection) throws(PostgresError) -> [RegistryFault] {
-        guard try RegisteredOrder.named(builtInOrder, on: connection) == nil else { return [] }
+        guard try RegisteredOrder.named(OrderedTable.builtInName, on: connection) == nil else { return [] }
         return [
             RegistryFault(
-                name: builtInOrder,
+                name: OrderedTable.builtInName,
                 message: """
-                    brocot.ordered_tables has no row of the built-in table \(builtInOrder), so all requests for this table are rejected
+                    brocot.ordered_tables has no row of the built-in table \(OrderedTable.builtInName), so all requests for this table are rejected
                     """,
                 advice: "As the owner of schema brocot: \(registrationOfBuiltInTable);")
         ]
     }
-
-    private static let builtInOrder = "items"
 
     /// The other columns get their defaults.
     private static let registrationOfBuiltInTable = """
@@ -72,7 +70,7 @@ package struct RegistryFault: Hashable, Sendable {
         """
 
     private init(triggers: [String], of table: OrderNames) {
-        let quoted = "\(quoteIdentifier(table.schema)).\(quoteIdentifier(table.table))"
+        let quoted = table.quoted
         let drops = triggers.map { "DROP TRIGGER \(quoteIdentifier($0)) ON \(quoted);" }
         self.init(
             name: table.orderedTable,

@@ -4,24 +4,21 @@ import SternBrocot
 
 /// The statements that find rows with a wrong rank, and repair them.
 struct RepairStatements {
-    private let definition: OrderDefinition
+    private let columns: OrderColumns
+    private let arrive: OrderDefinition.Arrival
     private let names: OrderNames
     private let table: SQL
-    private let lists: [TableDescription.Column]
-    private let item: TableDescription.Column
     private let rank: SQL
     private let num: SQL
     private let den: SQL
 
-    init(_ definition: OrderDefinition, on description: TableDescription) {
-        self.definition = definition
-        names = definition.names
-        table = "\(identifier: definition.names.schema).\(identifier: definition.names.table)"
-        lists = definition.listColumns.compactMap(description.column)
-        item = description.column(definition.itemColumn) ?? description.columns[0]
-        rank = "stored.\(identifier: names.rank)"
-        num = "stored.\(identifier: names.numerator)"
-        den = "stored.\(identifier: names.denominator)"
+    /// `arrive` is the end at which rows are placed like new ones.
+    init(_ columns: OrderColumns, arrive: OrderDefinition.Arrival) {
+        self.columns = columns
+        self.arrive = arrive
+        names = columns.names
+        table = names.sql
+        (rank, num, den) = ("stored.\(columns.rank)", "stored.\(columns.num)", "stored.\(columns.den)")
     }
 
     var settings: [(String, String)] { TableReader.writing(names) }
@@ -48,49 +45,34 @@ struct RepairStatements {
         """
         CASE WHEN terms.den >= 1::numeric AND terms.den < \(Self.termLimit)::numeric
             AND terms.num > (-\(Self.termLimit))::numeric AND terms.num < \(Self.termLimit)::numeric
-            AND (\(num) IS NOT NULL AND \(den) IS NOT NULL OR \(rank) = terms.num::\(unsafeRaw: SortKey.numeratorType) / terms.den)
+            AND (\(num) IS NOT NULL AND \(den) IS NOT NULL OR \(rank) = \(SortKey.value("terms.num", "terms.den")))
         THEN pg_catalog.gcd(terms.num, terms.den) END
         """
     }
 
-    private func text(_ column: TableDescription.Column) -> SQL {
-        (column.keyType ?? .text).text(of: "stored.\(identifier: column.name)")
-    }
-
-    /// The columns may have different collations.
-    private var listTexts: SQL {
-        "ARRAY[\(lists.map { "(\(text($0))) COLLATE pg_catalog.\"C\"" as SQL }.joined())]::text[]"
-    }
-
-    private var isInList: SQL {
-        lists.map { column -> SQL in "stored.\(identifier: column.name) IS NOT NULL AND " }.joined(separator: "")
-    }
+    private var listTexts: SQL { columns.listTexts(of: "stored") }
+    private var itemText: SQL { columns.itemText(of: "stored") }
 
     /// Each row with a rank, the rank that it should have (NULLs mean none), and the first row with that rank.
     private func judged(_ list: [String]?) -> SQL {
-        let isWanted: SQL =
-            list.map { list in
-                zip(lists, list).map { column, key -> SQL in
-                    " AND stored.\(identifier: column.name) OPERATOR(pg_catalog.=) \(key)::text::\(column.keyType?.sql ?? "text")"
-                }.joined(separator: "")
-            } ?? ""
-        return """
-            SELECT judged.*, row_number() OVER same_rank > 1 AND judged.num IS NOT NULL AS has_rank_of_other_row,
-                pg_catalog.first_value(judged.item) OVER same_rank AS first_item
-            FROM (
-                SELECT \(listTexts) AS list, \(text(item)) AS item, \(rank) AS rank,
-                    (terms.num / divided.divisor)::bigint AS num, (terms.den / divided.divisor)::bigint AS den,
-                    coalesce(CASE WHEN divided.divisor = 1::numeric THEN
-                        \(rank) = \(num)::\(unsafeRaw: SortKey.numeratorType) / \(den)::numeric
-                            AND pg_catalog.scale(\(rank)) = pg_catalog.min_scale(\(rank)) END, false
-                    ) AS is_right
-                FROM \(table) AS stored
-                CROSS JOIN LATERAL (\(terms)) AS terms
-                CROSS JOIN LATERAL (SELECT \(divisor) AS divisor) AS divided
-                WHERE (\(rank) IS NOT NULL OR \(num) IS NOT NULL OR \(den) IS NOT NULL)\(isWanted)
-            ) AS judged
-            WINDOW same_rank AS (PARTITION BY judged.list, judged.num, judged.den ORDER BY judged.is_right DESC, judged.item)
-            """
+        """
+        SELECT judged.*, row_number() OVER same_rank > 1 AND judged.num IS NOT NULL AS has_rank_of_other_row,
+            pg_catalog.first_value(judged.item) OVER same_rank AS first_item
+        FROM (
+            SELECT \(listTexts) AS list, \(itemText) AS item, \(rank) AS rank,
+                (terms.num / divided.divisor)::bigint AS num, (terms.den / divided.divisor)::bigint AS den,
+                coalesce(CASE WHEN divided.divisor = 1::numeric THEN
+                    \(rank) = \(SortKey.value(num, den))
+                        AND pg_catalog.scale(\(rank)) = pg_catalog.min_scale(\(rank)) END, false
+                ) AS is_right
+            FROM \(table) AS stored
+            CROSS JOIN LATERAL (\(terms)) AS terms
+            CROSS JOIN LATERAL (SELECT \(divisor) AS divisor) AS divided
+            WHERE (\(rank) IS NOT NULL OR \(num) IS NOT NULL OR \(den) IS NOT NULL)
+                AND \(list.map { columns.isIn($0, "stored") } ?? "true")
+        ) AS judged
+        WINDOW same_rank AS (PARTITION BY judged.list, judged.num, judged.den ORDER BY judged.is_right DESC, judged.item)
+        """
     }
 
     private func damaged(_ list: [String]?) -> SQL {
@@ -115,9 +97,9 @@ struct RepairStatements {
     /// The numbers of rows without a place, and of those among them that can't have one, because a key is empty or too long.
     var countsOfUnplaced: SQL {
         """
-        SELECT count(*), count(*) FILTER (WHERE NOT \(isAdmitted(text(item)))
+        SELECT count(*), count(*) FILTER (WHERE NOT \(isAdmitted(itemText))
             OR pg_catalog.octet_length(brocot.list_key(VARIADIC \(listTexts))) > \(Self.longestKey))
-        FROM \(table) AS stored WHERE \(isInList)\(rank) IS NULL
+        FROM \(table) AS stored WHERE \(columns.isInList("stored")) AND \(rank) IS NULL
         """
     }
 
@@ -133,20 +115,19 @@ struct RepairStatements {
     /// to one that is not corrected yet. Of several rows with equal ranks, the first keeps its rank.
     func repair(_ list: [String]) -> [SQL] {
         let isSame: SQL = """
-            \(text(item)) = damaged.item AND \(listTexts) OPERATOR(pg_catalog.=) damaged.list
+            \(itemText) = damaged.item AND \(listTexts) OPERATOR(pg_catalog.=) damaged.list
             """
         return [
             "CREATE TEMPORARY TABLE brocot_damaged ON COMMIT DROP AS \(damaged(list))",
             """
             UPDATE \(table) AS stored
-            SET \(identifier: names.rank) = NULL, \(identifier: names.numerator) = NULL, \(identifier: names.denominator) = NULL
+            SET \(columns.removal)
             FROM pg_temp.brocot_damaged AS damaged WHERE \(isSame)
             """,
             """
             UPDATE \(table) AS stored
-            SET \(identifier: names.numerator) = damaged.num, \(identifier: names.denominator) = damaged.den,
-                \(identifier: names.rank) =
-                    pg_catalog.trim_scale(damaged.num::\(unsafeRaw: SortKey.numeratorType) / damaged.den::numeric)
+            SET \(columns.num) = damaged.num, \(columns.den) = damaged.den,
+                \(columns.rank) = pg_catalog.trim_scale(\(SortKey.value("damaged.num", "damaged.den")))
             FROM pg_temp.brocot_damaged AS damaged WHERE \(isSame) AND NOT damaged.has_rank_of_other_row AND damaged.num IS NOT NULL
             """,
             requestPlacesBesideFirst, requestPlacesOfDamaged,
@@ -184,24 +165,20 @@ struct RepairStatements {
 
     /// Removes the ranks of rows that are in no list.
     var forgetRanksOutsideLists: SQL {
-        let isOutside = lists.map { column -> SQL in "stored.\(identifier: column.name) IS NULL" }.joined(
-            separator: " OR ")
-        return """
-            UPDATE \(table) AS stored
-            SET \(identifier: names.rank) = NULL, \(identifier: names.numerator) = NULL, \(identifier: names.denominator) = NULL
-            WHERE (\(lists.isEmpty ? "false" : isOutside))
-                AND (\(rank) IS NOT NULL OR \(num) IS NOT NULL OR \(den) IS NOT NULL)
-            """
+        """
+        UPDATE \(table) AS stored SET \(columns.removal)
+        WHERE NOT (\(columns.isInList("stored"))) AND (\(rank) IS NOT NULL OR \(num) IS NOT NULL OR \(den) IS NOT NULL)
+        """
     }
 
     /// Requests places for rows without a rank, in the order of their keys, like the triggers for new rows.
     var requestArrivals: SQL {
         requestArrivals(
             of: """
-                SELECT brocot.list_key(VARIADIC \(listTexts)) AS list, \(text(item)) AS item,
-                    row_number() OVER (ORDER BY stored.\(identifier: item.name)) AS number
+                SELECT brocot.list_key(VARIADIC \(listTexts)) AS list, \(itemText) AS item,
+                    row_number() OVER (ORDER BY stored.\(columns.item.identifier)) AS number
                 FROM \(table) AS stored
-                WHERE \(isInList)\(rank) IS NULL
+                WHERE \(columns.isInList("stored")) AND \(rank) IS NULL
                 """)
     }
 
@@ -214,7 +191,7 @@ struct RepairStatements {
         FROM (\(rows)) AS keyed (list, item, number)
         WHERE pg_catalog.octet_length(keyed.list) <= \(Self.longestKey) AND \(isAdmitted("keyed.item"))
         GROUP BY keyed.list, (keyed.number - 1) / \(Self.mostItems)
-        ORDER BY min(keyed.number)\(definition.arrive == .first ? " DESC" : "" as SQL)
+        ORDER BY min(keyed.number)\(arrive == .first ? " DESC" : "" as SQL)
         """
     }
 }

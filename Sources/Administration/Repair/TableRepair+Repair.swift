@@ -57,32 +57,28 @@ extension TableRepair {
     package func repair(
         _ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool
     ) async throws(AttachError) {
-        if findings.reasonNotRepairable != nil { return }
-        let found = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-        try attacher.requireOwners(of: found, definition.names, for: findings.missing, printedBy: "brocot attach --sql")
-        if findings.missingColumns > 0, let columns = findings.missing.first {
-            // Nothing can be said of the ranks before all columns are there.
-            try await attacher.run(columns, on: definition.names)
+        guard let found = findings.readTable else { return }
+        let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
+        try attacher.requireOwners(
+            of: table, definition.names, for: found.steps.all, printedBy: "brocot attach --sql")
+        if found.missingColumns > 0 {
+            for step in found.steps.columns { try await attacher.run(step, on: definition.names) }
             return try await repair(definition, try await self.findings(of: definition), placingRows: placingRows)
         }
-        var steps = findings.missing
-        if findings.damagedRows > 0 {
-            for step in steps where step.precedesCorrection { try await attacher.run(step, on: definition.names) }
-            try await correctRanks(definition)
-            steps.removeAll(where: \.precedesCorrection)
-        }
-        for step in steps { try await attacher.run(step, on: definition.names) }
+        for step in found.steps.beforeCorrection { try await attacher.run(step, on: definition.names) }
+        if found.damagedRows > 0 { try await correctRanks(definition) }
+        for step in found.steps.afterCorrection { try await attacher.run(step, on: definition.names) }
         guard placingRows else { return }
-        let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-        guard table.registered?.isBeingFilled == false else { return }
+        let plan = try await attacher.plan(definition)
+        guard !plan.fills else { return }
         try await write(
-            [RepairStatements(definition, on: table).requestArrivals], in: definition.names,
+            [RepairStatements(plan.columns, arrive: definition.arrive).requestArrivals], in: definition.names,
             settings: TableReader.settings)
     }
 
     private func correctRanks(_ definition: OrderDefinition) async throws(AttachError) {
-        let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
-        let statements = RepairStatements(definition, on: table)
+        let columns = try await attacher.plan(definition).columns
+        let statements = RepairStatements(columns, arrive: definition.arrive)
         let lists = try await read(definition.names) { connection throws in
             var lists: [(texts: [String], key: String)] = []
             for row in try connection.query(statements.damagedLists) {

@@ -35,44 +35,45 @@ package struct TableRepair: Sendable {
         do throws(AttachError) {
             let table = try await attacher.find(
                 names, listColumns: definition.listColumns, waitingAtMost: Self.longestWaitForTable)
-            guard let table else {
-                return TableFindings(names, reasonNotRepairable: try await reasonForNoTable(names))
-            }
-            if let fault = ChangedKeys(definition, on: table).fault { throw .refused(fault) }
-            let plan = try AttachPlan(definition, on: table)
-            // Equal ranks are damage, which is repaired before the steps.
-            let missing = plan.steps.filter { $0.execution != .inBatches }
+            guard let table else { return .refused(try await reasonForNoTable(names)) }
+            let faults = OrderFaults(of: definition, on: table)
+            let plan = try faults.plan.get()
             guard !table.hidesRows else {
-                return TableFindings(
-                    names,
-                    reasonNotRepairable:
-                        "row-level security hides rows from this role. Run this as a role with BYPASSRLS",
-                    isUnreadable: true)
+                return .unreadable("row-level security hides rows from this role. Run this as a role with BYPASSRLS")
             }
-            guard plan.missingColumns == 0 else {
-                return TableFindings(
-                    names, missing: missing, missingColumns: plan.missingColumns, isBeingFilled: plan.fills,
-                    othersWithTriggers: table.othersWithTriggers)
+            var found = ReadTable(
+                faults: faults.ofPersons, missing: plan.missing, steps: RepairSteps(plan),
+                missingColumns: plan.missingColumns, isBeingFilled: plan.fills)
+            if plan.missingColumns == 0 {
+                try await countRows(with: RepairStatements(plan.columns, arrive: definition.arrive), in: names, &found)
             }
-            let statements = RepairStatements(definition, on: table)
-            let damaged = try await counts(statements.countOfDamaged, columns: 1, in: names)
-            let unplaced = plan.fills ? [0, 0] : try await counts(statements.countsOfUnplaced, columns: 2, in: names)
-            let examples = damaged[0] == 0 ? [] : try await examples(of: statements, in: names)
-            return TableFindings(
-                names, missing: missing, damagedRows: damaged[0], examples: examples, unplacedRows: unplaced[0],
-                unplaceableRows: unplaced[1], isBeingFilled: plan.fills, othersWithTriggers: table.othersWithTriggers)
+            return .readable(found)
         } catch {
             switch error {
-            case .refused(let reason): return TableFindings(names, reasonNotRepairable: reason)
+            // Each line begins with the name of the order already.
+            case .refused(let reason): return .refused(names.withoutTable(reason))
             case .database(let serverError) where serverError.sqlState == .lockNotAvailable:
-                return TableFindings(names, reasonNotRepairable: try await descriptionOfLock(names), isLocked: true)
+                return .locked(try await descriptionOfLock(names))
             case .database(let serverError) where serverError.sqlState == .insufficientPrivilege:
-                return TableFindings(
-                    names, reasonNotRepairable: "it was not read: \(serverError.message). \(Self.adviceOnRights)",
-                    isUnreadable: true)
+                return .unreadable("it was not read: \(serverError.message). \(Self.adviceOnRights)")
             case .database(let serverError) where !serverError.isConnectionLost:
-                return TableFindings(names, reasonNotRepairable: "it could not be checked: \(serverError.message)")
+                return .refused("it could not be checked: \(serverError.message)")
             default: throw error
+            }
+        }
+    }
+
+    private func countRows(
+        with statements: RepairStatements, in names: OrderNames, _ found: inout ReadTable
+    ) async throws(AttachError) {
+        found.damagedRows = try await counts(statements.countOfDamaged, columns: 1, in: names)[0]
+        if !found.isBeingFilled {
+            let unplaced = try await counts(statements.countsOfUnplaced, columns: 2, in: names)
+            (found.unplacedRows, found.unplaceableRows) = (unplaced[0], unplaced[1])
+        }
+        if found.damagedRows > 0 {
+            found.examples = try await read(names) { connection throws in
+                try connection.query(statements.firstDamaged(ReadTable.mostExamples)).map { try DamagedRow($0) }
             }
         }
     }
@@ -103,7 +104,7 @@ package struct TableRepair: Sendable {
         guard let present = try await attacher.renamedTable(of: names) else {
             return "the table is gone. Restore it, or run: \(names.detachCommand)"
         }
-        let name = "\(present.schema).\(present.table)"
+        let name = present.title
         guard !present.schema.contains("."), !present.table.contains(".") else {
             return "the table is now \(name), and a name with a dot can't be attached. Rename it back."
         }
@@ -117,14 +118,6 @@ package struct TableRepair: Sendable {
         try await read(names) { connection throws in
             let row = try connection.query(statement).single()
             return try (0..<columns).map { column in try row.decode(column) }
-        }
-    }
-
-    private func examples(
-        of statements: RepairStatements, in names: OrderNames
-    ) async throws(AttachError) -> [DamagedRow] {
-        try await read(names) { connection throws in
-            try connection.query(statements.firstDamaged(TableFindings.mostExamples)).map { try DamagedRow($0) }
         }
     }
 

@@ -20,9 +20,11 @@ struct BatchAttempt {
     private let queue: QueueRepository
     private let sizes: KnownListSizes
     /// The lists that the transaction tries to claim.
-    private let scopeToClaim: ClaimScope
-    /// The lists that the batch is for. A second attempt claims only those that the first one has locked.
-    private let scopeOfBatch: ClaimScope
+    private let scope: ClaimScope
+    /// The only list that the batch is for by its name; nil if there is none. It is read first, and its writes are not tried.
+    private let onlyList: ListIdentifier?
+    /// Whether the batch is for one list, by its name or as the next list. Then that list is named in each failure.
+    private let isForOneList: Bool
     private let method: Method
     private let postponed: [ListIdentifier]
     private var stage = Stage.claiming
@@ -31,13 +33,14 @@ struct BatchAttempt {
     /// The lists whose locks were taken.
     var lockedLists: [ListIdentifier] { claim.locked }
 
+    /// A second attempt claims only the lists that the first one has locked, and so another `scope` than that of the batch.
     init(
-        _ queue: QueueRepository, sizes: KnownListSizes, claiming scopeToClaim: ClaimScope,
-        for scopeOfBatch: ClaimScope, _ method: Method, postponed: [ListIdentifier] = []
+        _ queue: QueueRepository, sizes: KnownListSizes, claiming scope: ClaimScope, for scopeOfBatch: ClaimScope,
+        _ method: Method, postponed: [ListIdentifier] = []
     ) {
-        (self.queue, self.sizes) = (queue, sizes)
-        (self.scopeToClaim, self.scopeOfBatch, self.postponed) = (scopeToClaim, scopeOfBatch, postponed)
-        self.method = method
+        (self.queue, self.sizes, self.method) = (queue, sizes, method)
+        (self.scope, self.postponed) = (scope, postponed)
+        (onlyList, isForOneList) = (scopeOfBatch.onlyList, scopeOfBatch.hasOneList)
     }
 
     /// Runs the transaction.
@@ -54,9 +57,7 @@ struct BatchAttempt {
                 return report
             }
         } catch {
-            if stage == .lockingOnlyList, let onlyList = scopeToClaim.onlyList,
-                error.databaseError?.sqlState == .lockNotAvailable
-            {
+            if stage == .lockingOnlyList, let onlyList, error.databaseError?.sqlState == .lockNotAvailable {
                 return BatchReport(lockedByOthers: [onlyList])
             }
             throw error
@@ -66,23 +67,22 @@ struct BatchAttempt {
     /// The steps of the transaction.
     private mutating func decide(on connection: isolated Connection) throws(QueueError) -> BatchReport {
         var report = BatchReport()
-        if case .waitingFor(let list) = scopeToClaim {
+        if case .waitingFor(let list) = scope {
             stage = .lockingOnlyList
             try queue.lock(list, on: connection)
             stage = .claiming
         }
-        claim = try queue.claim(scopeToClaim, postponed: postponed, on: connection)
+        claim = try queue.claim(scope, postponed: postponed, on: connection)
         report.claim = claim
-        let pending = try queue.readPending(in: claim.locked, preferring: scopeOfBatch.onlyList, on: connection)
+        let pending = try queue.readPending(in: claim.locked, preferring: onlyList, on: connection)
         // This check comes after the reading: a passed-over transaction that is still open now was open during the reading too, so the floor
         // was valid.
         report.hasLostProgress = try !queue.isProgressValid(on: connection)
         guard !report.hasLostProgress, let pending else { return report }
         let batch = ClosedBatch(
-            pending.requests, locked: Set(claim.locked), waiting: Set(claim.waiting),
-            leftOut: Set(claim.lockedByOthers + postponed), firstUnread: pending.firstUnread,
+            pending, in: claim.locked, waiting: Set(claim.waiting), leftOut: Set(claim.lockedByOthers + postponed),
             limit: queue.limits.requestsPerList)
-        report.undecided = UndecidedRequests(of: pending, without: batch, in: claim.locked)
+        report.undecided = batch.undecided
         guard !batch.requests.isEmpty else { return report }
         try queue.limitStatements(on: connection)
         stage = .applying
@@ -108,14 +108,14 @@ struct BatchAttempt {
         case .inParts:
             var search = try RefusalSearch(
                 for: requests, queue.configuration, moves, atMost: queue.limits.search,
-                triesLists: scopeOfBatch.onlyList == nil, on: connection)
+                triesLists: onlyList == nil, on: connection)
             try search.run(on: connection)
             return search.decisions
         }
     }
 
     private var rowLocks: MoveApplication.RowLocks {
-        switch (method, scopeToClaim) {
+        switch (method, scope) {
         // Another session may still have locked rows of these lists.
         case (.together, .lists): .triedInAllTables
         case (.together, _): .triedInUsersTables
@@ -138,7 +138,7 @@ struct BatchAttempt {
         if case .unreadableRequest = error { return BatchFailure(error, lists: lockedLists) }
         // A single list is named in any case, so that it can be postponed, and other lists don't wait for it. If the connection broke, a user's
         // trigger may have ended the session.
-        let hasOneList = scopeOfBatch.hasOneList || lockedLists.count == 1
+        let hasOneList = isForOneList || lockedLists.count == 1
         let mayBeOfLists =
             switch stage {
             case .lockingOnlyList, .claiming: false

@@ -36,15 +36,14 @@ package struct BatchReport: Sendable {
     /// The ``unavailable`` lists whose locks the transaction had.
     var unavailableAmongLocked: Set<ListIdentifier> { undecided.obstructed.union(decisions.withLockedRows) }
 
-    /// Whether waiting lists, or requests of them, were found.
-    var foundWaitingWork: Bool { !claim.waiting.isEmpty || undecided.includeWaiting }
+    /// Whether waiting lists were found, or requests that belong to them or come after such a request.
+    var foundWaiting: Bool { !claim.waiting.isEmpty || undecided.includeWaiting }
 
     /// Whether requests of other lists than waiting ones were found.
-    var foundWork: Bool { claim.found > 0 && !foundOnlyWaitingWork }
+    var foundWork: Bool { claim.found > 0 && !foundOnlyWaiting }
 
-    /// Whether nothing but waiting lists, and requests of them, was found.
-    var foundOnlyWaitingWork: Bool {
-        foundWaitingWork && !hasDecisions && undecided.count == 0 && undecided.crowdedOut.isEmpty
-            && claim.lockedByOthers.isEmpty
+    /// Whether nothing but what ``foundWaiting`` means was found.
+    var foundOnlyWaiting: Bool {
+        foundWaiting && !hasDecisions && !undecided.areLeftForLater && claim.lockedByOthers.isEmpty
     }
 }

@@ -4,30 +4,24 @@ import Ordering
 ///
 /// A list is cut where reading stopped, and before the first request whose other list isn't locked or was cut before that
 /// request. One pass through the requests in the order of their ids finds all cuts, because a cut affects only later requests.
-struct ClosedBatch: Equatable, Sendable {
+struct ClosedBatch: Sendable {
     /// The requests, in the order of their ids.
     private(set) var requests: [PendingRequest] = []
-    /// The number of requests that are left for a later transaction.
-    private(set) var requestsLeft = 0
-    /// Whether further requests belong to waiting lists, or come after such a request.
-    private(set) var leavesWaitingRequests = false
-    /// The lists that wait for a person, and those of which a request waits for one of these lists.
-    private(set) var waitingLists: Set<ListIdentifier> = []
-    /// Lists of which more requests are left than are in the batch, because they need a list that is left out.
-    private(set) var obstructed: Set<ListIdentifier> = []
+    /// The other requests of the locked lists.
+    private(set) var undecided = UndecidedRequests()
 
     /// - Parameters:
     ///   - pending: The requests of the locked lists: at least the `limit` earliest of each list as target, and as source.
-    ///   - locked: The lists whose locks this transaction has.
+    ///   - lockedLists: The lists whose locks this transaction has.
     ///   - waiting: The waiting lists: see ``ListClaim/waiting``.
-    ///   - leftOut: Lists whose locks another session has, and postponed lists. None of them is in `locked`.
-    ///   - firstUnread: For lists that were not read to the end, the first id that was not read.
+    ///   - leftOut: Lists whose locks another session has, and postponed lists. None of them is locked.
     ///   - limit: The most requests that were read for each list as target, and as source.
     init(
-        _ pending: [PendingRequest], locked: Set<ListIdentifier>, waiting: Set<ListIdentifier> = [],
-        leftOut: Set<ListIdentifier> = [], firstUnread: [ListIdentifier: Int64] = [:], limit: Int
+        _ pending: RequestReading, in lockedLists: [ListIdentifier], waiting: Set<ListIdentifier> = [],
+        leftOut: Set<ListIdentifier> = [], limit: Int
     ) {
-        let ordered = pending.sorted { $0.id < $1.id }
+        let locked = Set(lockedLists)
+        let ordered = pending.requests.sorted { $0.id < $1.id }
         let lastRead = Self.lastRead(ordered, limit: limit)
         // The lists of which no further request may be in the batch, and why.
         var cut: Set<ListIdentifier> = []
@@ -39,25 +33,39 @@ struct ClosedBatch: Equatable, Sendable {
             let lists = request.move.lists
             guard cutByWaiting.isDisjoint(with: lists) else {
                 cutByWaiting.formUnion(lists)
-                leavesWaitingRequests = true
+                undecided.includeWaiting = true
                 continue
             }
             let isClosed = lists.allSatisfy { list in
                 locked.contains(list) && !cut.contains(list) && lastRead[list].map { request.id <= $0 } ?? true
-                    && firstUnread[list].map { request.id < $0 } ?? true
+                    && pending.firstUnread[list].map { request.id < $0 } ?? true
             }
             if isClosed {
                 requests.append(request)
                 for list in lists { balance[list, default: 0] += 1 }
             } else {
                 cut.formUnion(lists)
-                requestsLeft += 1
+                undecided.count += 1
                 if !cutByLeftOut.isDisjoint(with: lists) { cutByLeftOut.formUnion(lists) }
                 for list in lists { balance[list, default: 0] -= 1 }
             }
         }
-        waitingLists = cutByWaiting
-        obstructed = cutByLeftOut.intersection(locked).filter { balance[$0, default: 0] < 0 }
+        undecided.obstructed = cutByLeftOut.intersection(locked).filter { balance[$0, default: 0] < 0 }
+        undecided.hasChangesOfList = ordered.contains { $0.move.source != nil }
+        let served = Set(requests.flatMap(\.move.lists))
+        let unserved = lockedLists.filter { !served.contains($0) }
+        undecided.crowdedOut = crowdedOut(among: unserved.filter { !cutByWaiting.contains($0) }, pending.firstUnread)
+        undecided.untouched = Set(unserved).subtracting(undecided.crowdedOut)
+    }
+
+    /// The crowded-out lists among these, in the order in which they are served: those that were not read to their end.
+    private func crowdedOut(
+        among unserved: [ListIdentifier], _ firstUnread: [ListIdentifier: Int64]
+    ) -> [ListIdentifier] {
+        let unread = unserved.filter { firstUnread[$0] != nil }
+        guard requests.isEmpty else { return unread.shuffled() }
+        // Each request may wait for an older one that was left out. The oldest of these waits for none.
+        return unread.sorted { firstUnread[$0, default: .max] < firstUnread[$1, default: .max] }
     }
 
     /// For each list that may have more requests, the id up to which all of them were read.

@@ -8,18 +8,6 @@ struct RequestReading {
     let firstUnread: [ListIdentifier: Int64]
     /// When the requests were read.
     let time: Timestamp
-
-    /// The crowded-out lists among the locked ones, in the order in which they are served: lists that were not read to their end, and of
-    /// which the batch took no request.
-    func crowdedOut(of batch: ClosedBatch, in lockedLists: [ListIdentifier]) -> [ListIdentifier] {
-        let unread = lockedLists.filter { firstUnread[$0] != nil && !batch.waitingLists.contains($0) }
-        // Each request may wait for an older one that was left out. The oldest of these waits for none.
-        if batch.requests.isEmpty {
-            return unread.sorted { firstUnread[$0, default: .max] < firstUnread[$1, default: .max] }
-        }
-        let served = Set(batch.requests.flatMap(\.move.lists))
-        return unread.filter { !served.contains($0) }.shuffled()
-    }
 }
 
 extension RequestReading {

@@ -4,7 +4,7 @@ import Ordering
 struct UndecidedRequests: Sendable {
     /// The number of requests that are left for a later transaction.
     var count = 0
-    /// Whether some requests belong to waiting lists, or come after such a request: see ``ClosedBatch/leavesWaitingRequests``.
+    /// Whether further requests belong to waiting lists, or come after such a request.
     var includeWaiting = false
     /// Lists of which more requests are left than decided, because another session has a list that they need.
     var obstructed: Set<ListIdentifier> = []
@@ -12,17 +12,10 @@ struct UndecidedRequests: Sendable {
     var hasChangesOfList = false
     /// The locked lists of which the batch took no request, and which it did not crowd out.
     var untouched: Set<ListIdentifier> = []
-    /// The crowded-out lists, in the order in which they are served.
+    /// The crowded-out lists, in the order in which they are served: lists that were not read to their end, of which the batch took no request,
+    /// and whose requests don't wait.
     var crowdedOut: [ListIdentifier] = []
 
-    init() {}
-
-    /// What remains of the requests that were read in these lists, if `batch` is decided.
-    init(of pending: RequestReading, without batch: ClosedBatch, in lockedLists: [ListIdentifier]) {
-        (count, includeWaiting) = (batch.requestsLeft, batch.leavesWaitingRequests)
-        obstructed = batch.obstructed
-        hasChangesOfList = pending.requests.contains { $0.move.source != nil }
-        crowdedOut = pending.crowdedOut(of: batch, in: lockedLists)
-        untouched = Set(lockedLists).subtracting(batch.requests.flatMap(\.move.lists)).subtracting(crowdedOut)
-    }
+    /// Whether a later transaction may decide some of these requests.
+    var areLeftForLater: Bool { count > 0 || !crowdedOut.isEmpty }
 }

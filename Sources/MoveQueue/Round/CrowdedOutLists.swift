@@ -8,9 +8,9 @@ struct CrowdedOutLists: Sendable {
     /// The crowded-out lists of the latest batch, in reverse order.
     private var candidates: [ListIdentifier] = []
     /// Lists that were served alone, and whose requests only wait.
-    private var waiting: Set<ListIdentifier> = []
+    private var onlyWaiting: Set<ListIdentifier> = []
     /// When the first of these lists was served.
-    private var waitingSince: ContinuousClock.Instant?
+    private var onlyWaitingSince: ContinuousClock.Instant?
     /// What waits is not served again before this time, and the same for each list. So an idle worker uses few of the server's resources,
     /// because serving a list takes about 3 ms.
     private static let (pause, pauseForEachList) = (Duration.seconds(5), Duration.milliseconds(20))
@@ -21,7 +21,7 @@ struct CrowdedOutLists: Sendable {
 
     /// These lists, without those whose requests only wait.
     func undecided(_ lists: [ListIdentifier]) -> [ListIdentifier] {
-        waiting.isEmpty ? lists : lists.filter { !waiting.contains($0) }
+        onlyWaiting.isEmpty ? lists : lists.filter { !onlyWaiting.contains($0) }
     }
 
     /// Replaces the lists by those of the latest batch.
@@ -34,21 +34,23 @@ struct CrowdedOutLists: Sendable {
     mutating func next() -> ListIdentifier? { candidates.popLast() }
 
     /// The requests of this list only wait.
-    mutating func noteWaiting(_ list: ListIdentifier, at now: ContinuousClock.Instant) {
-        waiting.insert(list)
-        waitingSince = waitingSince ?? now
+    mutating func noteOnlyWaiting(_ list: ListIdentifier, at now: ContinuousClock.Instant) {
+        onlyWaiting.insert(list)
+        onlyWaitingSince = onlyWaitingSince ?? now
     }
 
     /// A round is over. What waits is served again after some time, because the wait may have ended.
     mutating func endRound(isWhole: Bool, at now: ContinuousClock.Instant) {
         let pause = isWhole && !areFoundInRound ? Self.pause : Self.longestPause
-        if let waitingSince, now - waitingSince >= pause + Self.pauseForEachList * waiting.count { forgetWaiting() }
+        if let since = onlyWaitingSince, now - since >= pause + Self.pauseForEachList * onlyWaiting.count {
+            forgetOnlyWaiting()
+        }
         areFoundInRound = false
     }
 
     /// Whether lists are left out because their requests only waited.
-    var areSomeWaiting: Bool { !waiting.isEmpty }
+    var leavesOutLists: Bool { !onlyWaiting.isEmpty }
 
     /// Serves what waits again.
-    mutating func forgetWaiting() { (waiting, waitingSince) = ([], nil) }
+    mutating func forgetOnlyWaiting() { (onlyWaiting, onlyWaitingSince) = ([], nil) }
 }

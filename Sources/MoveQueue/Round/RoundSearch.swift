@@ -27,10 +27,10 @@ struct RoundSearch: Sendable {
         /// The lists after these.
         case nextLists
         /// A new round. `decided`: the number of requests that the round before decided; 0 if that round left requests
-        /// undecided. `isWhole`: whether that round began at the last list. `areRequestsWaiting`: whether it found requests of waiting lists.
-        case nextRound(decided: Int, isWhole: Bool, areRequestsWaiting: Bool)
-        /// A whole round found nothing to do, or only requests of waiting lists.
-        case nothingToDo(areRequestsWaiting: Bool)
+        /// undecided. `isWhole`: whether that round began at the last list. `foundWaiting`: whether it found requests that wait.
+        case nextRound(decided: Int, isWhole: Bool, foundWaiting: Bool)
+        /// A whole round found nothing to do, or only requests that wait.
+        case nothingToDo(foundWaiting: Bool)
     }
 
     /// What has happened since the beginning of the round.
@@ -39,21 +39,21 @@ struct RoundSearch: Sendable {
         var isWhole = true
         /// Whether requests of other lists than waiting ones were found.
         var foundWork = false
-        /// Whether waiting lists were found.
-        var foundWaitingWork = false
+        /// See ``BatchReport/foundWaiting``.
+        var foundWaiting = false
         /// The number of requests that were decided.
         var decided = 0
-        /// Whether requests were found and left undecided.
-        var leftRequests = false
+        /// See ``UndecidedRequests/areLeftForLater``.
+        var leftForLater = false
     }
 
     private var position = RoundPosition.beginning
     private var round = Round()
     /// Whether the latest batch read changes of list. Searching their other lists costs as much as finding the lists.
     private var seesChangesOfList = true
-    /// Whether the latest batch found waiting lists. Then lists are looked up one by one, so that one look-up passes over all lists of a
+    /// Whether the latest batch found requests that wait. Then lists are looked up one by one, so that one look-up passes over all lists of a
     /// paused table.
-    private var seesWaitingLists = false
+    private var seesWaiting = false
     private var entanglement = Entanglement.none
     /// Lists of which batches of the oldest requests decided nothing, although their locks were taken: their requests come after one that waits.
     /// Such batches leave them out, until no other list is left, or for ``longestTimeInVain``: the wait may have ended.
@@ -90,7 +90,7 @@ struct RoundSearch: Sendable {
         let withPartners = seesChangesOfList && !entanglement.isPresent
         let scope = ClaimScope.next(
             from: position, lists: lists,
-            readingAhead: (depth.isLow(limits) && !seesWaitingLists ? lists : 1) + postponed.count,
+            readingAhead: (depth.isLow(limits) && !seesWaiting ? lists : 1) + postponed.count,
             withPartners: withPartners)
         return (
             .next(NextLists(count: lists, withPartners: withPartners)),
@@ -110,7 +110,7 @@ struct RoundSearch: Sendable {
         depth.note(report)
         entanglement.noteBatch(isEntangled: target.withPartners ? isEntangled(report) : entanglement.isPresent)
         if !report.claim.locked.isEmpty { seesChangesOfList = report.undecided.hasChangesOfList }
-        seesWaitingLists = report.foundWaitingWork
+        seesWaiting = report.foundWaiting
         if seesChangesOfList, !target.withPartners, !entanglement.isPresent { return .sameLists }
         noteWork(report)
         guard report.claim.beyondLimit == 0, report.claim.found < target.count else {
@@ -124,7 +124,7 @@ struct RoundSearch: Sendable {
     /// paused list.
     mutating func noteOldest(_ report: BatchReport, at now: ContinuousClock.Instant) {
         guard !report.hasLostProgress else { return }
-        if report.foundWaitingWork { round.foundWaitingWork = true }
+        if report.foundWaiting { round.foundWaiting = true }
         let areAllTried = report.claim.locked.isEmpty && report.claim.lockedByOthers.isEmpty
         if areAllTried || oldestInVain.count >= Self.mostOldestInVain
             || inVainSince.map({ now - $0 > Self.longestTimeInVain }) ?? false
@@ -153,10 +153,10 @@ struct RoundSearch: Sendable {
 
     private mutating func noteWork(_ report: BatchReport) {
         if report.foundWork { round.foundWork = true }
-        if report.foundWaitingWork { round.foundWaitingWork = true }
+        if report.foundWaiting { round.foundWaiting = true }
         round.decided += report.decisions.count
         // Requests of lists that another session has locked are not counted.
-        if report.undecided.count > 0 || report.undecided.crowdedOut.isEmpty == false { round.leftRequests = true }
+        if report.undecided.areLeftForLater { round.leftForLater = true }
     }
 
     private mutating func endRound(_ report: BatchReport) -> Continuation {
@@ -165,10 +165,10 @@ struct RoundSearch: Sendable {
         entanglement.endRound()
         guard ended.isWhole, !ended.foundWork, !report.hasDecisions else {
             return .nextRound(
-                decided: ended.leftRequests ? 0 : ended.decided, isWhole: ended.isWhole,
-                areRequestsWaiting: ended.foundWaitingWork || !oldestInVain.isEmpty)
+                decided: ended.leftForLater ? 0 : ended.decided, isWhole: ended.isWhole,
+                foundWaiting: ended.foundWaiting || !oldestInVain.isEmpty)
         }
         seesChangesOfList = true
-        return .nothingToDo(areRequestsWaiting: ended.foundWaitingWork)
+        return .nothingToDo(foundWaiting: ended.foundWaiting)
     }
 }

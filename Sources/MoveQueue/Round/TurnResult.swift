@@ -8,12 +8,8 @@ extension WorkerRound {
         package let hasEndedRound: Bool
         /// Whether other sessions had most of the round's next lists. Two workers whose rounds meet would find each other's lists again and again.
         package let hasMetAnotherWorker: Bool
-        /// The number of whole rounds, one after the other, that found requests and decided none of them. Either they found waiting lists
-        /// too, although no list was postponed for long: most likely all requests wait, for each other or for the waiting lists. Or more lists fail than
-        /// can be postponed. Decisions halve the number.
-        package let roundsInVain: Int
-        /// The number of ends of rounds since the latest decision, except those while lists fail.
-        package let roundsWithoutDecision: Int
+        /// The rounds until the end of this turn that led to no decision.
+        package let fruitlessRounds: FruitlessRounds
     }
 
     /// The result of a turn.

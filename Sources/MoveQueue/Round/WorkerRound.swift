@@ -58,10 +58,7 @@ package struct WorkerRound: Sendable {
     /// Whether nothing was decided since ``serveAllLists()``.
     private var servesAllLists = false
     private var waking = Waking.awake
-    /// See ``Turn/roundsInVain``.
-    private var roundsInVain = 0
-    /// See ``Turn/roundsWithoutDecision``.
-    private var roundsWithoutDecision = 0
+    private var fruitlessRounds = FruitlessRounds()
     /// The wait for more requests before the next round; nil if there is none.
     private var gathering: Gathering?
     /// See ``Turn``.
@@ -94,13 +91,13 @@ package struct WorkerRound: Sendable {
 
     /// Whether crowded-out lists are left out because their requests only waited before the latest call of ``serveAllLists()``, or before
     /// later decisions.
-    var leavesOutLists: Bool { crowdedOut.areSomeWaiting && !servesAllLists }
+    var leavesOutLists: Bool { crowdedOut.leavesOutLists && !servesAllLists }
 
     /// Serves lists again whose requests only waited.
     mutating func serveAllLists() {
-        crowdedOut.forgetWaiting()
+        crowdedOut.forgetOnlyWaiting()
         servesAllLists = true
-        roundsInVain = 0
+        fruitlessRounds.forgetInVain()
     }
 
     /// Continues the round at this list.
@@ -138,8 +135,7 @@ package struct WorkerRound: Sendable {
         report.undecided.crowdedOut = crowdedOut.undecided(report.undecided.crowdedOut)
         if report.hasDecisions {
             servesAllLists = false
-            roundsInVain /= 2
-            roundsWithoutDecision = 0
+            fruitlessRounds.noteDecision()
         }
         postponedTurns.noteFailures(of: report, retried, at: now)
         switch batch {
@@ -151,8 +147,8 @@ package struct WorkerRound: Sendable {
             return end(report.hasDecisions ? .decided(report) : .undecided(report))
         case .servingCrowdedOut(let list):
             postponedTurns.postponed.noteUnavailable(report.unavailable, at: now)
-            guard report.foundOnlyWaitingWork, !report.hasLostProgress else { return noteOthers(report) }
-            crowdedOut.noteWaiting(list, at: now)
+            guard report.foundOnlyWaiting, !report.hasLostProgress else { return noteOthers(report) }
+            crowdedOut.noteOnlyWaiting(list, at: now)
             return serveCrowdedOut()
         case .searching(.oldest):
             search.noteOldest(report, at: now)
@@ -230,14 +226,11 @@ package struct WorkerRound: Sendable {
         switch continuation {
         case .sameLists, .nextLists: break
         case .nothingToDo: crowdedOut.endRound(isWhole: true, at: now)
-        case .nextRound(let decided, let isWhole, let areRequestsWaiting):
+        case .nextRound(let decided, let isWhole, let foundWaiting):
             hasEndedRound = true
-            if !postponed.areAnyFailing { roundsWithoutDecision += 1 }
-            if isWhole, !report.hasDecisions,
-                areRequestsWaiting && postponed.areOnlyBrieflyUnavailable || postponed.areTooManyFailing
-            {
-                roundsInVain += 1
-            }
+            fruitlessRounds.noteEnd(
+                isWhole: isWhole, hasDecisions: report.hasDecisions, foundWaiting: foundWaiting,
+                leavingOut: postponed)
             crowdedOut.endRound(isWhole: isWhole, at: now)
             gather(after: decided)
         }
@@ -253,10 +246,10 @@ package struct WorkerRound: Sendable {
             return nil
         case .nextLists, .nextRound:
             return report.foundWork ? .undecided(report) : nil
-        case .nothingToDo(let areRequestsWaiting):
+        case .nothingToDo(let foundWaiting):
             waking.endInVain()
             if let due = postponed.nextDue { return .postponed(until: due) }
-            return areRequestsWaiting ? .waiting : .idle
+            return foundWaiting ? .waiting : .idle
         }
     }
 
@@ -272,6 +265,6 @@ package struct WorkerRound: Sendable {
         return .end(
             Turn(
                 result: result, hasEndedRound: hasEndedRound, hasMetAnotherWorker: hasMetAnotherWorker,
-                roundsInVain: roundsInVain, roundsWithoutDecision: roundsWithoutDecision))
+                fruitlessRounds: fruitlessRounds))
     }
 }

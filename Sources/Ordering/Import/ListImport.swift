@@ -23,8 +23,7 @@ package struct ListImport: Sendable {
         [
             ("lock_timeout", lockTimeout), ("statement_timeout", "0"), ("transaction_timeout", "0"),
             ("idle_in_transaction_session_timeout", "0"),
-            ("brocot.writing", orderedTable),
-        ] + MoveApplication.plannerSettings
+        ] + WritingSettings.of(orderedTable) + MoveApplication.plannerSettings
     }
 
     /// Imports the keys of a text with one key in each line. If a line is refused, nothing is inserted.
@@ -123,15 +122,13 @@ package struct ListImport: Sendable {
 
     /// The number of rows of the list that have the ranks of `count` imported items.
     private func countOfWritten(_ count: Int, from rank: Int64) -> SQL {
-        let isInList = zip(table.listColumns, table.listValues(of: list.key) ?? []).map { column, value -> SQL in
-            " AND stored.\(column.identifier) OPERATOR(pg_catalog.=) \(value)::pg_catalog.text::\(column.type.sql)"
-        }.joined(separator: "")
         let sortKey: SQL = "stored.\(identifier: table.rankColumn)"
         return """
-            SELECT pg_catalog.count(*) FROM \(identifier: table.schema).\(identifier: table.table) AS stored
+            SELECT pg_catalog.count(*) FROM \(table.names.sql) AS stored
             WHERE \(sortKey) OPERATOR(pg_catalog.>=) \(rank)::pg_catalog.int8::pg_catalog.numeric
                 AND \(sortKey) OPERATOR(pg_catalog.<) (\(rank)::pg_catalog.int8
-                    OPERATOR(pg_catalog.+) \(Int64(count))::pg_catalog.int8)::pg_catalog.numeric\(isInList)
+                    OPERATOR(pg_catalog.+) \(Int64(count))::pg_catalog.int8)::pg_catalog.numeric
+                AND \(ListColumns(table).isIn(list.key, "stored"))
             """
     }
 
@@ -149,7 +146,7 @@ package struct ListImport: Sendable {
         let columns =
             table.listColumns.map(\.name) + [table.itemColumn.name, names.numerator, names.denominator, names.rank]
         return """
-            COPY \(quoteIdentifier(table.schema)).\(quoteIdentifier(table.table)) \
+            COPY \(names.quoted) \
             (\(columns.map(quoteIdentifier).joined(separator: ", "))) FROM STDIN
             """
     }

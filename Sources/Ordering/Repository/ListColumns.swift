@@ -94,7 +94,7 @@ struct ListColumns {
     func isIn(_ list: String, _ row: SQL) -> SQL {
         conjunction(
             zip(columns, values(of: list)).map { column, value in
-                "\(row).\(column.identifier) \(Operators.equal) (\([value])::text[]::\(column.type.sql)[])[1]"
+                "\(row).\(column.identifier) \(Operators.equal) (\([value])::pg_catalog.text[]::\(column.type.sql)[])[1]"
             })
     }
 

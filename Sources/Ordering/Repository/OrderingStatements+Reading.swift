@@ -93,7 +93,7 @@ extension OrderingStatements {
                 FROM \(table) AS run
                 WHERE \(listColumns.equal("run", "wanted"))
                     AND run.\(rank) \(comparison) CASE
-                        WHEN wanted.den > 0 THEN wanted.num::\(unsafeRaw: SortKey.numeratorType) / wanted.den::numeric
+                        WHEN wanted.den > 0 THEN \(SortKey.value("wanted.num", "wanted.den"))
                         WHEN wanted.num > 0 THEN 'Infinity'::numeric
                         ELSE '-Infinity'::numeric END
                 ORDER BY run.\(rank) \(order)

@@ -16,7 +16,7 @@ extension OrderingStatements {
 
     /// The value of the column `rank` for a fraction. Every statement that writes a fraction writes this value too.
     private func sortKey(of pair: SQL) -> SQL {
-        "pg_catalog.trim_scale(\(pair).num::\(unsafeRaw: SortKey.numeratorType) / \(pair).den::numeric)"
+        "pg_catalog.trim_scale(\(SortKey.value("\(pair).num", "\(pair).den")))"
     }
 
     /// The strength of row locks: that of the UPDATE which follows.

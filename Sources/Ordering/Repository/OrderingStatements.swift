@@ -18,7 +18,7 @@ struct OrderingStatements {
     private let visible: SQL?
 
     init(_ ordered: OrderedTable) {
-        table = "\(identifier: ordered.schema).\(identifier: ordered.table)"
+        table = ordered.names.sql
         listColumns = ListColumns(ordered)
         itemColumn = ordered.itemColumn.identifier
         itemType = ordered.itemColumn.type
@@ -53,7 +53,8 @@ struct OrderingStatements {
 
     /// Tells the triggers of an ordered table that Brocot is writing, until ``endOfWriting`` or the end of the transaction.
     static func beginningOfWriting(in orderedTable: String) -> SQL {
-        "SELECT pg_catalog.set_config('brocot.writing', \(orderedTable), true)"
+        let settings = WritingSettings.of(orderedTable).map { "pg_catalog.set_config(\($0.0), \($0.1), true)" as SQL }
+        return "SELECT \(settings.joined())"
     }
 
     /// Tells the triggers that Brocot is no longer writing.

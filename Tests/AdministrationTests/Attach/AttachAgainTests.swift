@@ -156,12 +156,11 @@ import Testing
             INSERT INTO tasks SELECT n, n % 2 FROM generate_series(1, 1000) AS n
             """,
             then: "UPDATE tasks SET project_id = 0")
-        let definition = AttachFixture.definition()
-        let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
+        let columns = try await fixture.attacher.plan(AttachFixture.definition()).columns
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; SELECT FROM tasks WHERE id IN (700, 800) FOR UPDATE")
         let removing = Task {
-            try await EqualRanks(definition, on: table, batchSize: 70)
+            try await EqualRanks(columns, batchSize: 70)
                 .remove(on: fixture.connection, logger: AttachFixture.logger)
         }
         let observer = try await TestDatabase.current.observer
@@ -177,14 +176,13 @@ import Testing
     @Test("If a session keeps rows with equal ranks locked, brocot attach says that it waits, and for whom")
     func lockedRows() async throws {
         let fixture = try await detached(then: "UPDATE tasks SET project_id = 0 WHERE id = 1")
-        let definition = AttachFixture.definition()
-        let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
+        let columns = try await fixture.attacher.plan(AttachFixture.definition()).columns
         let other = try await TestDatabase.current.connect()
         try await other.execute(
             script: "SET application_name = 'editor'; BEGIN; SELECT FROM tasks WHERE id = 2 FOR UPDATE")
         let recorder = LogRecorder()
         let removing = Task {
-            try await EqualRanks(definition, on: table).remove(
+            try await EqualRanks(columns).remove(
                 on: fixture.connection, timeToNotice: .milliseconds(300), logger: recorder.logger(level: .notice))
         }
         let entries = try await eventually("there is a notice", read: { recorder.entries }) { !$0.isEmpty }

@@ -200,10 +200,8 @@ struct AttachRefusalTests {
 
     @Test("An order of the existing rows that the server does not understand is refused") func orderBy() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
-        let definition = AttachFixture.definition()
-        let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
-        let filling = Filling(
-            definition, on: table, connection: fixture.connection, logger: AttachFixture.logger)
+        let columns = try await fixture.attacher.plan(AttachFixture.definition()).columns
+        let filling = Filling(columns, connection: fixture.connection, logger: AttachFixture.logger)
         try await filling.check(order: "title COLLATE \"C\" DESC NULLS LAST, project_id")
         let unknown = await refusal { try await filling.check(order: "nope") }
         #expect(unknown == "--order-by is not valid: column \"nope\" does not exist. Nothing was changed.")

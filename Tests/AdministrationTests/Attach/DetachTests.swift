@@ -6,19 +6,43 @@ import Testing
 @testable import Administration
 
 @Suite("brocot detach", .database, .timeLimit(.minutes(30))) struct DetachTests {
-    @Test("brocot detach continues after it stopped before any of its steps", arguments: 0..<4)
+    @Test("brocot detach continues after it stopped before any of its steps", arguments: 0..<5)
     func continues(finishedSteps: Int) async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let before = try await fixture.catalog()
         try await fixture.attach()
         let plan = try #require(
             try await fixture.attacher.planToDetach(AttachFixture.definition().names, droppingColumns: true))
-        #expect(plan.steps.count == 4)
+        #expect(plan.steps.count == 5)
         for step in plan.steps.prefix(finishedSteps) {
             try await fixture.attacher.run(step, on: AttachFixture.definition().names)
         }
         try await fixture.detach()
         #expect(try await fixture.catalog() == before)
+    }
+
+    @Test(
+        "Moves at once are refused as soon as brocot detach --drop-columns has dropped the columns",
+        .databaseWithAttachedTasks)
+    func movesMeanwhile() async throws {
+        let fixture = try await AttachFixture()
+        let names = AttachFixture.definition().names
+        let plan = try #require(try await fixture.attacher.planToDetach(names, droppingColumns: true))
+        var states: [String?] = []
+        for step in plan.steps {
+            try await fixture.attacher.run(step, on: names)
+            let error = await refusedMove(fixture)
+            states.append(error?.sqlState?.rawValue)
+        }
+        #expect(states == [nil, nil, "55000", "55000", "RK001"])
+    }
+
+    private func refusedMove(_ fixture: AttachFixture) async -> PostgresError? {
+        do throws(PostgresError) {
+            try await fixture.connection.execute(
+                "SELECT brocot.move_now(1, 1, last => true, ordered_table => 'public.tasks')")
+            return nil
+        } catch { return error }
     }
 
     @Test(
@@ -134,9 +158,11 @@ import Testing
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let found = try await repair.findings(of: AttachFixture.definition())
         #expect(
-            found.reasonNotRepairable == """
+            found.lines() == [
+                """
                 the table is now public.jobs. Rename it back, or run: brocot detach public.tasks, and attach public.jobs. The order stays.
-                """)
+                """
+            ])
         try await fixture.detach()
         #expect(try await fixture.texts("SELECT count(*) FROM pg_trigger WHERE tgrelid = 'jobs'::regclass") == ["0"])
     }
@@ -161,7 +187,7 @@ import Testing
         let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: change)
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        #expect(try await repair.findings(of: AttachFixture.definition()).reasonNotRepairable == reason)
+        #expect(try await repair.findings(of: AttachFixture.definition()).lines() == [reason])
     }
 
     @Test(
@@ -189,10 +215,10 @@ import Testing
         let definition = AttachFixture.definition()
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let found = try await repair.findings(of: definition)
-        #expect(found.lines() == ["public.tasks_old has the triggers of this order too. \(advice)"])
+        #expect(found.lines() == ["public.tasks_old has the triggers of this order too. \(advice)."])
         #expect(found.needsPerson && !found.isEmpty && !found.isRepairable)
         let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
-        #expect(OrderFault.all(of: definition, on: table).map(\.advice) == ["\(advice)."])
+        #expect(OrderFaults(of: definition, on: table).all.map(\.text) == found.lines())
         #expect(try await fixture.catalog() == before)
         let old = AttachFixture.definition(table: "tasks_old")
         try await fixture.attach(old)

@@ -30,14 +30,13 @@ struct FillingPlanTests {
             INSERT INTO cards SELECT 'x', n FROM generate_series(1, 5000) AS n;
             """)
         let definition = AttachFixture.definition(table: "cards", lists: ["board"], item: "item")
-        _ = try await fixture.prepare(definition)
+        let columns = try await fixture.prepare(definition).columns
         try await fixture.connection.execute(
             script: "SET brocot.writing = 'public.cards'; \(history.rawValue); RESET brocot.writing")
         let registered = try await fixture.connection.run { connection in
             try OrderedTable.named("public.cards", on: connection)
         }
-        let table = try await fixture.attacher.describe(definition.names, listColumns: ["board"])
-        let statements = FillingStatements(definition, on: table)
+        let statements = FillingStatements(columns)
 
         let plan = try await fixture.connection.genericPlan(
             of: statements.batch(after: 0, size: 2_000, RowLookUp(#require(registered))), settings: statements.settings)

@@ -19,13 +19,11 @@ import Testing
             CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
             INSERT INTO tasks SELECT n, n % 10 FROM generate_series(1, 1000) AS n;
             """)
-        _ = try await fixture.prepare(Self.definition)
-        let table = try await fixture.attacher.describe(Self.definition.names, listColumns: ["project_id"])
+        let columns = try await fixture.prepare(Self.definition).columns
         return (
             fixture,
             Filling(
-                Self.definition, on: table, connection: fixture.connection, batchSize: 70, timeToNotice: timeToNotice,
-                logger: logger)
+                columns, connection: fixture.connection, batchSize: 70, timeToNotice: timeToNotice, logger: logger)
         )
     }
 

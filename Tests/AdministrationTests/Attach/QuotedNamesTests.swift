@@ -23,13 +23,15 @@ import Testing
         #expect(try await fixture.requests() == ["public.tasks open {c} arrive"])
     }
 
-    /// Also those that would else be placed at once.
-    @Test("Rows that a session with quote_all_identifiers inserts get a request for a place", arguments: [false, true])
+    @Test(
+        "Rows that a session with quote_all_identifiers inserts are placed at once, or get a request for a place",
+        arguments: [false, true])
     func inserts(arriveNow: Bool) async throws {
         let fixture = try await AttachFixture(Self.tasks)
         try await fixture.attach(AttachFixture.definition(arriveNow: arriveNow))
         try await fixture.connection.execute(script: "SET quote_all_identifiers = on")
         try await fixture.connection.execute(script: "INSERT INTO tasks VALUES ('c', 'open', 'c')")
-        #expect(try await fixture.requests() == ["public.tasks open {c} arrive"])
+        #expect(try await fixture.requests() == (arriveNow ? [] : ["public.tasks open {c} arrive"]))
+        #expect(try await fixture.texts("SELECT id FROM tasks WHERE rank IS NULL") == (arriveNow ? [] : ["c"]))
     }
 }

@@ -54,9 +54,8 @@ import Testing
         let plan = try await fixture.prepare(AttachFixture.definition())
         let open = try await session()
         try await open.execute(script: "BEGIN; \(Self.comment)")
-        let table = try await fixture.attacher.describe(plan.definition.names, listColumns: plan.definition.listColumns)
         try await fixture.connection.execute(script: Self.patience)
-        try await Filling(plan.definition, on: table, connection: fixture.connection, logger: AttachFixture.logger)
+        try await Filling(plan.columns, connection: fixture.connection, logger: AttachFixture.logger)
             .run(.all, orderedBy: nil) { _, _ in }
         #expect(try await fixture.texts("SELECT count(*) FROM tasks WHERE rank IS NULL") == ["1"])
         try await open.execute(script: "COMMIT")

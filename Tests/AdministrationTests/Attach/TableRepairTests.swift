@@ -43,7 +43,7 @@ import Testing
         let findings = try await repair.findings(of: definition)
         try await repair.repair(definition, findings, placingRows: placingRows)
         let left = try await repair.findings(of: definition)
-        #expect(left.missing == [] && left.damagedRows == 0 && left.reasonNotRepairable == nil, "\(damage)")
+        #expect(left.readTable?.isRepairable == false, "\(damage)")
         return findings.lines(placingRows: placingRows)
     }
 
@@ -158,7 +158,7 @@ import Testing
         let definition = AttachFixture.definition()
         let findings = try await repair.findings(of: definition)
         #expect(findings.isLocked)
-        let reason = findings.reasonNotRepairable ?? ""
+        let reason = findings.lines().joined()
         let process = holder.backendProcessIdentifier
         #expect(reason.contains("locked by process \(process)") && reason.contains("pg_terminate_backend(\(process))"))
         try await holder.execute(script: "COMMIT")
@@ -205,7 +205,7 @@ import Testing
         var found: [TableFindings] = []
         let outcome = try #require(
             try await repair.repairExclusively("public.tasks", placingRows: false) { found.append($1) })
-        #expect(found == [outcome.findings] && outcome.findings.damagedRows == 1)
+        #expect(found == [outcome.findings] && outcome.findings.readTable?.damagedRows == 1)
         let failure = try #require(outcome.failure)
         #expect(failure.isLocked)
         #expect(
@@ -237,6 +237,20 @@ import Testing
                 "\(damage)")
             #expect(try await fixture.requests() == (request.map { ["public.tasks 1 \($0)"] } ?? []), "\(damage)")
             try await restoreRows(fixture)
+        }
+    }
+
+    @Test("brocot check --repair restores dropped rank columns beside a constraint of another form")
+    func droppedColumnsBesideOtherConstraint() async throws {
+        let fixture = try await attached()
+        for columns in [["rank_den"], ["rank", "rank_num", "rank_den"]] {
+            let drops = columns.map { "DROP COLUMN \($0) CASCADE" }.joined(separator: ", ")
+            _ = try await repair(
+                """
+                ALTER TABLE tasks \(drops);
+                ALTER TABLE tasks ADD CONSTRAINT brocot_rank_is_valid CHECK (true)
+                """, of: fixture)
+            #expect(try await order(fixture) == (columns.count == 1 ? ["1", "2", "3", "4", "5"] : []), "\(columns)")
         }
     }
 
@@ -284,7 +298,7 @@ import Testing
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let definition = try #require(try await repair.definitions(named: "public.tasks").first)
         let findings = try await repair.findings(of: definition)
-        #expect(findings.unplacedRows == 3 && findings.unplaceableRows == 3)
+        #expect(findings.readTable?.unplacedRows == 3 && findings.readTable?.unplaceableRows == 3)
         #expect(
             findings.lines() == [
                 "all is right",
@@ -377,7 +391,7 @@ import Testing
             script: "ALTER TABLE tasks \(change) \(change.hasPrefix("DROP") ? "CASCADE" : "")")
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let findings = try await repair.findings(of: AttachFixture.definition())
-        #expect(findings.reasonNotRepairable?.hasPrefix(reason) == true, "\(findings.lines())")
+        #expect(findings.lines().first?.hasPrefix(reason) == true, "\(findings.lines())")
         #expect(!findings.isRepairable)
     }
 
@@ -392,8 +406,8 @@ import Testing
         #expect(
             changed.lines() == [
                 """
-                column "id" is now integer; it was bigint. Run the same brocot attach again, and then: brocot check --repair \
-                --place-rows
+                column "id" is now integer; it was bigint. New rows get no place. Run the same brocot attach again, and then: \
+                brocot check --repair --place-rows
                 """
             ])
         try await fixture.connection.execute(script: "DROP TABLE tasks")
@@ -416,7 +430,7 @@ import Testing
         #expect(try await repair.findings(of: AttachFixture.definition()).lines() == ["all is right"])
         try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER COLUMN id TYPE text")
         let changed = try await repair.findings(of: AttachFixture.definition())
-        #expect(changed.reasonNotRepairable?.hasPrefix("column \"id\" is now text; it was public.\(type).") == true)
+        #expect(changed.lines().first?.hasPrefix("column \"id\" is now text; it was public.\(type).") == true)
     }
 
     @Test("brocot check, doctor and status report an attach that is not finished") func unfinished() async throws {
@@ -429,9 +443,15 @@ import Testing
         try await repair.repair(AttachFixture.definition(), findings, placingRows: true)
         #expect(try await fixture.requests() == [], "attach places the rows in their own order")
         let orders = try #require(try await examination().first { $0.check == "orders" })
-        #expect(orders.message == "brocot attach of public.tasks is not finished, so its requests wait")
+        #expect(orders.message == "public.tasks: brocot attach is not finished, so requests wait")
         #expect(orders.level == .fail)
         let status = try await fixture.connection.run { connection throws in try QueueStatus.read(on: connection) }
         #expect(status.tablesBeingAttached == ["public.tasks"])
+        try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER COLUMN id TYPE integer")
+        let refused = try #require(try await examination().first { $0.check == "orders" })
+        #expect(
+            refused.message.hasPrefix(
+                "public.tasks: brocot attach is not finished, so requests wait; public.tasks: column"),
+            "\(refused.message)")
     }
 }

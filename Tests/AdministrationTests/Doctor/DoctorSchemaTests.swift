@@ -138,7 +138,7 @@ import Testing
         #expect(try await examination().first { $0.check == "orders" }?.level == .ok)
         try await fixture.connection.execute(script: "DROP TRIGGER zzz_brocot_rank_keep ON tasks")
         let result = try #require(try await examination().first { $0.check == "orders" })
-        #expect(result.level == .fail && result.message == "missing in public.tasks: trigger zzz_brocot_rank_keep")
+        #expect(result.level == .fail && result.message == "public.tasks: missing: trigger zzz_brocot_rank_keep")
         try await fixture.connection.execute(script: "ALTER TABLE tasks RENAME title TO name")
         let renamed = try #require(try await examination().first { $0.check == "orders" })
         #expect(renamed.level == .fail && renamed.message.contains("the condition of visibility fails"))
@@ -180,7 +180,7 @@ import Testing
         let result = try #require(try await examination().first { $0.check == "orders" })
         #expect(
             result.message == """
-                brocot attach of public.songs is not finished, so its requests wait; missing in public.tasks: trigger zzz_brocot_rank_keep
+                public.songs: brocot attach is not finished, so requests wait; public.tasks: missing: trigger zzz_brocot_rank_keep
                 """)
         #expect(
             result.advice?.contains("brocot detach public.songs") == true

@@ -80,7 +80,8 @@ import Testing
             script: "ALTER INDEX brocot_tasks_rank RENAME TO former_rank; ALTER TABLE new_tasks RENAME TO tasks")
         try await fixture.attach()
         let copied = try #require(try await orders())
-        #expect(copied.message == "public.old_tasks has the triggers of public.tasks too", "\(copied.message)")
+        #expect(
+            copied.message == "public.tasks: public.old_tasks has the triggers of this order too", "\(copied.message)")
     }
 
     private func orders() async throws -> CheckResult? {

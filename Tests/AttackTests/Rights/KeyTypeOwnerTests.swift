@@ -25,7 +25,7 @@ import Testing
                 """)
         let repair = TableRepair(connection: owner, logger: Self.logger)
         let definition = try #require(try await repair.definitions(named: nil).first)
-        #expect(try await repair.findings(of: definition).reasonNotRepairable?.contains(text) == true)
+        #expect(try await repair.findings(of: definition).lines().first?.contains(text) == true)
         let faults = try await owner.run { connection throws(PostgresError) in
             try KeyFaults.ofTypes(inOrder: "public.moods", on: connection)
         }

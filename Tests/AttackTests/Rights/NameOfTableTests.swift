@@ -49,8 +49,7 @@ struct NameOfTableTests {
         let repair = TableRepair(connection: owner, logger: Self.logger)
         for definition in try await repair.definitions(named: nil) {
             #expect(
-                try await repair.findings(of: definition).reasonNotRepairable
-                    == "this is a view. Only tables can be attached")
+                try await repair.findings(of: definition) == .refused("this is a view. Only tables can be attached"))
         }
         await #expect(throws: OrderingError.self) {
             try await owner.run { connection throws in

@@ -91,11 +91,11 @@ import Testing
     ) -> Bool {
         var crowdedOut = CrowdedOutLists()
         for number in 1...count {
-            crowdedOut.noteWaiting(ListIdentifier("\(number)"), at: now + .milliseconds(number - 1))
+            crowdedOut.noteOnlyWaiting(ListIdentifier("\(number)"), at: now + .milliseconds(number - 1))
         }
         if findsOthers { crowdedOut.replace(by: lists("other")) }
         crowdedOut.endRound(isWhole: isWhole, at: now + time)
-        return crowdedOut.areSomeWaiting
+        return crowdedOut.leavesOutLists
     }
 
     @Test("Lists whose requests only wait are served again after 5 s, and 20 ms more for each list")

@@ -123,7 +123,7 @@ import Testing
         /// Ends a turn with a batch that finds the last list of the round, and returns how many rounds were in vain until then.
         func rounds(after report: BatchReport) -> Int? {
             _ = round.beginTurn(isPollDue: false, at: now)
-            return round.note(report, at: now).turn?.roundsInVain
+            return round.note(report, at: now).turn?.fruitlessRounds.inVain
         }
         var vain = BatchReport()
         (vain.claim.found, vain.claim.locked, vain.claim.waiting) = (1, lists("a"), lists("paused"))
@@ -144,7 +144,7 @@ import Testing
         var round = WorkerRound(QueueConfiguration())
         func rounds(after report: BatchReport) -> Int? {
             _ = round.beginTurn(isPollDue: false, at: now)
-            return round.note(report, at: now).turn?.roundsWithoutDecision
+            return round.note(report, at: now).turn?.fruitlessRounds.withoutDecision
         }
         var vain = unavailable(lists("locked"))
         (vain.claim.locked, vain.undecided.count) = (lists("a"), 1)
@@ -166,7 +166,7 @@ import Testing
             var report = BatchReport()
             (report.claim.found, report.claim.locked, report.undecided.count) = (1, lists("another"), 1)
             _ = round.beginTurn(isPollDue: false, at: now)
-            return round.note(report, at: now).turn?.roundsInVain
+            return round.note(report, at: now).turn?.fruitlessRounds.inVain
         }
         #expect(roundsInVain(postponed) == 1)
         postponed.forget(lists("list 1"))

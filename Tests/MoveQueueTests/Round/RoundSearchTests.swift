@@ -119,10 +119,10 @@ import Testing
             first.undecided.count = left
             #expect(search.note(first, of: .init(count: asked, withPartners: true)) == .nextLists)
             let end = search.note(report(found: 1, decided: 6), of: .init(count: asked, withPartners: true))
-            #expect(end == .nextRound(decided: left == 0 ? 16 : 0, isWhole: true, areRequestsWaiting: false))
+            #expect(end == .nextRound(decided: left == 0 ? 16 : 0, isWhole: true, foundWaiting: false))
             #expect(
                 search.note(report(found: 1, decided: 5), of: .init(count: asked, withPartners: true))
-                    == .nextRound(decided: 5, isWhole: true, areRequestsWaiting: false))
+                    == .nextRound(decided: 5, isWhole: true, foundWaiting: false))
         }
     }
 
@@ -131,11 +131,11 @@ import Testing
         var search = RoundSearch(BatchLimits())
         #expect(
             search.note(report(found: 0), of: .init(count: asked, withPartners: true))
-                == .nothingToDo(areRequestsWaiting: false))
+                == .nothingToDo(foundWaiting: false))
         #expect(search.note(waiting(found: asked), of: .init(count: asked, withPartners: true)) == .nextLists)
         #expect(
             search.note(report(found: 0), of: .init(count: asked, withPartners: true))
-                == .nothingToDo(areRequestsWaiting: true))
+                == .nothingToDo(foundWaiting: true))
     }
 
     @Test("A round that found work, or began in the middle, is followed by another one")
@@ -144,11 +144,11 @@ import Testing
         #expect(search.note(report(found: asked), of: .init(count: asked, withPartners: true)) == .nextLists)
         #expect(
             search.note(report(found: 0), of: .init(count: asked, withPartners: true))
-                == .nextRound(decided: 0, isWhole: true, areRequestsWaiting: false))
+                == .nextRound(decided: 0, isWhole: true, foundWaiting: false))
         search.go(to: ListIdentifier("m"))
         #expect(
             search.note(report(found: 0), of: .init(count: asked, withPartners: true))
-                == .nextRound(decided: 0, isWhole: false, areRequestsWaiting: false))
+                == .nextRound(decided: 0, isWhole: false, foundWaiting: false))
     }
 
     @Test("Lists with changes of list are searched again with their partners, and so are the first lists after a pause")

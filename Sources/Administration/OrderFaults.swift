@@ -1,0 +1,65 @@
+import Ordering
+
+/// Something that is wrong with an order.
+struct OrderFault: Hashable, Sendable {
+    /// Without the name of the order.
+    let message: String
+    /// What to do.
+    let advice: String
+
+    /// What is wrong and what to do, for people.
+    var text: String { "\(message). \(advice)" }
+}
+
+/// What is wrong with an attached table, or with its row of the registry, as far as the catalog shows it.
+struct OrderFaults {
+    /// The faults that only a person can repair, besides a refusal of the plan.
+    let ofPersons: [OrderFault]
+    /// The steps that make what is missing; or ``AttachError/refused(_:)``, if the table can't be ordered as it is registered.
+    let plan: Result<AttachPlan, AttachError>
+    private let names: OrderNames
+    private let hasKeyColumns: Bool
+
+    init(of definition: OrderDefinition, on table: TableDescription) {
+        names = definition.names
+        hasKeyColumns = definition.keyColumns.allSatisfy { table.column($0) != nil }
+        var faults: [OrderFault] = []
+        if table.registered?.isBeingFilled == true {
+            faults.append(
+                OrderFault(
+                    message: "brocot attach is not finished, so requests wait",
+                    advice: "Run the same brocot attach again, or \(names.detachCommand)."))
+        }
+        faults += table.othersWithTriggers.map { other in
+            OrderFault(
+                message: "\(other.title) has the triggers of this order too", advice: "\(other.adviceToDropTriggers).")
+        }
+        ofPersons = faults
+        plan = Result { () throws(AttachError) in
+            if let fault = ChangedKeys(definition, on: table).fault { throw .refused(fault) }
+            return try AttachPlan(definition, on: table)
+        }
+    }
+
+    /// All faults. Missing key columns are left to the check of tables, which all roles can run, and what an unfinished attach has not made
+    /// yet to that command.
+    var all: [OrderFault] {
+        switch plan {
+        case .success(let plan):
+            let missing = plan.steps.flatMap(\.missing)
+            guard !plan.fills, !missing.isEmpty else { return ofPersons }
+            return ofPersons + [
+                OrderFault(
+                    message: "missing: \(missing.joined(separator: ", "))",
+                    advice: "As the owner of the table: brocot check --repair")
+            ]
+        case .failure(let error):
+            guard hasKeyColumns else { return ofPersons }
+            return ofPersons + [
+                OrderFault(
+                    message: names.withoutTable("\(error)"),
+                    advice: "Do what the message says as the owner of the table; brocot check --repair can't.")
+            ]
+        }
+    }
+}

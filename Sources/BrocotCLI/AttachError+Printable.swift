@@ -1,0 +1,20 @@
+import Administration
+import Ordering
+
+extension AttachError {
+    /// The message. Names and keys in it begin no line, because they are on one line with what follows. The lines of the server's errors are indented.
+    var printable: String {
+        switch self {
+        case .equalRanks(let names, let isBeingFilled, let error):
+            let names = OrderNames(
+                schema: names.schema.printable, table: names.table.printable, rank: names.rank.printable)
+            return Self.equalRanks(names, isBeingFilled: isBeingFilled, error).description
+        case .unfinished(let orderedTable, let isOrderStored, let error):
+            return Self.unfinished(orderedTable: orderedTable.printable, isOrderStored: isOrderStored, error)
+                .description
+        case .database: return description
+        case .refused, .lockTimeout, .listLocked, .busy, .lockInOtherSession, .rowNotWritten, .cancelled:
+            return description.printable
+        }
+    }
+}
