@@ -71,17 +71,6 @@ extension Int: PostgresArrayElement {
     }
 }
 
-extension Bool: PostgresArrayElement {
-    package static var elementType: PostgresType { .boolean }
-    package static var arrayType: PostgresType { .booleanArray }
-
-    package func appendElement(to bytes: inout [UInt8]) -> ArrayElementOutcome {
-        appendBigEndian(Int32(1), to: &bytes)
-        bytes.append(self ? 1 : 0)
-        return .value
-    }
-}
-
 extension String: PostgresArrayElement {
     package static var elementType: PostgresType { .text }
     package static var arrayType: PostgresType { .textArray }

@@ -48,5 +48,4 @@ extension SQLState {
     package static let tooManyConnections = SQLState(rawValue: "53300")
     package static let lockNotAvailable = SQLState(rawValue: "55P03")
     package static let queryCanceled = SQLState(rawValue: "57014")
-    package static let adminShutdown = SQLState(rawValue: "57P01")
 }

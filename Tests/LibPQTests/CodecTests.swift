@@ -187,8 +187,6 @@ import Testing
         try await expectRoundTrip([Int64](), as: "'{}'::bigint[]", on: connection)
         try await expectRoundTrip([1, nil] as [Int64?], as: "ARRAY[1, NULL]::bigint[]", on: connection)
         try await expectRoundTrip([3, 2] as [Int], as: "ARRAY[3, 2]::bigint[]", on: connection)
-        try await expectRoundTrip([true, false], as: "ARRAY[true, false]", on: connection)
-        try await expectRoundTrip([nil, true] as [Bool?], as: "ARRAY[NULL, true]", on: connection)
         try await expectRoundTrip(
             ["", "a", "NULL", "{}", "\"", ","], as: #"ARRAY['', 'a', 'NULL', '{}', '"', ',']"#, on: connection)
         try await expectRoundTrip([nil, "", nil] as [String?], as: "ARRAY[NULL, '', NULL]::text[]", on: connection)

@@ -7,4 +7,5 @@ extension SQLState {
     package static let checkViolation = SQLState(rawValue: "23514")
     package static let inFailedTransaction = SQLState(rawValue: "25P02")
     package static let invalidPassword = SQLState(rawValue: "28P01")
+    package static let adminShutdown = SQLState(rawValue: "57P01")
 }

@@ -87,7 +87,11 @@ func wrappingErrors<Value>(_ body: () async throws -> Value) async throws(Attach
         throw error
     } catch let error as PostgresError {
         throw .database(error)
-    } catch {
+    } catch OrderingError.database(let error) {
+        throw .database(error)
+    } catch is CancellationError {
         throw .cancelled
+    } catch {
+        throw .refused("\(error)")
     }
 }

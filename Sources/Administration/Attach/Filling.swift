@@ -137,16 +137,10 @@ struct Filling: Sendable {
     /// How rows of the table are found by their keys. The table is registered before its rows are placed.
     private func rowLookUp() async throws -> RowLookUp {
         let name = names.orderedTable
-        let table: OrderedTable?
-        do {
-            table = try await connection.run { connection throws in
-                try connection.transaction(.repeatableReadOnly) { connection throws in
-                    try OrderedTable.named(name, on: connection)
-                }
+        let table = try await connection.run { connection throws in
+            try connection.transaction(.repeatableReadOnly) { connection throws in
+                try OrderedTable.named(name, on: connection)
             }
-        } catch let error as OrderingError {
-            if case .database(let failure) = error { throw AttachError.database(failure) }
-            throw AttachError.refused("\(error)")
         }
         guard let table else {
             throw AttachError.refused("Table \(name) was detached meanwhile. Run the same brocot attach again.")
