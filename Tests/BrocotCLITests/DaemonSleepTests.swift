@@ -56,7 +56,12 @@ import Testing
                 SELECT setval('brocot.sleepers', 1, true);
                 SELECT pg_advisory_lock(7);
                 """)
+        // Until the worker has its work, the listener can't write the flag: it may be earlier than the worker, and then no worker is busy yet.
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(script: "BEGIN; ALTER SEQUENCE brocot.sleepers INCREMENT 1")
         let exitCode = try await run { daemon in
+            try await TestDatabase.current.waitUntilSomeSession(waitsFor: connection)
+            try await other.execute(script: "ROLLBACK")
             try await waitUntil(aDaemonSleeps: false)
             try await connection.execute("SELECT pg_advisory_unlock(7)")
             try await waitUntil(aDaemonSleeps: true)
