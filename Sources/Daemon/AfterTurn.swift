@@ -21,14 +21,20 @@ enum AfterTurn: Equatable {
 
     /// - Parameters:
     ///   - turn: The turn.
+    ///   - pauseForServer: How long the worker waits because the server may be why lists fail: see ``ServerFailure``.
     ///   - isFirst: Whether it is the daemon's first worker.
     ///   - drains: Whether the daemon ends when nothing is left that it can decide.
     ///   - readsWholeQueue: Whether the worker reads the queue from its beginning, and so misses no request.
     ///   - needsPerson: Whether none of the postponed lists can be worked on before a person does something.
     ///   - mayRest: Whether another worker may be enough: see ``IdleWorkers/mayRest(_:)``.
     init(
-        _ turn: WorkerRound.Turn, isFirst: Bool, drains: Bool, readsWholeQueue: Bool, needsPerson: Bool, mayRest: Bool
+        _ turn: WorkerRound.Turn, pauseForServer: Duration?, isFirst: Bool, drains: Bool, readsWholeQueue: Bool,
+        needsPerson: Bool, mayRest: Bool
     ) {
+        if let pauseForServer {
+            self = .waitAtMost(pauseForServer)
+            return
+        }
         self =
             switch turn.result {
             case .gathering(let pause):

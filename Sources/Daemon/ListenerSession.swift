@@ -24,7 +24,7 @@ struct ListenerSession {
     private static let testInterval = Duration.seconds(60)
 
     /// The longest single wait for a notification. After it, the listener waits again without a query.
-    private static let longestWait = Duration.seconds(86_400)
+    private static let longestSingleWait = Duration.seconds(86_400)
 
     init(
         _ listener: NotificationListener, on connection: Connection, _ delivery: NotificationListener.Delivery,
@@ -44,6 +44,11 @@ struct ListenerSession {
     }
 
     private var receivesNotifications: Bool { delivery != .refuted }
+
+    /// The longest wait now. While polls fail, it ends at the next attempt, because only a poll shows that the failures are over.
+    private var longestWait: Duration {
+        queryFailures.areGoingOn ? max(.zero, nextAttempt - .now) : Self.longestSingleWait
+    }
 
     /// Listens until the daemon stops.
     ///
@@ -109,10 +114,10 @@ struct ListenerSession {
         case .clearFlag:
             try await SleepFlag.set(false, on: connection)
         case .wait(let duration):
-            if try await wait(duration) { schedule.noteNotification(at: .now) }
+            if try await wait(min(duration, longestWait)) { schedule.noteNotification(at: .now) }
         case .waitForNotification:
             try await sampling.takeIfPending(on: connection, &failures.samples)
-            if try await wait(Self.longestWait) { schedule.noteNotification(at: .now) }
+            if try await wait(longestWait) { schedule.noteNotification(at: .now) }
         }
         return false
     }

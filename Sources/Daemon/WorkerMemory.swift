@@ -14,6 +14,7 @@ struct WorkerMemory {
     /// The size of the next batch.
     var share = BatchShare.atStart
     var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
+    var serverFailure = ServerFailure()
     private var lostConnections: FailureLog
     private var failures: FailureLog
     private var lockHolders: FailureLog

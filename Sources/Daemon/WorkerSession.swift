@@ -52,12 +52,14 @@ struct WorkerSession {
         let start = ContinuousClock.now
         let turn = try await queue.runTurn(memory.share, on: connection)
         let duration = start.duration(to: .now)
-        worker.health.note(reasonNotReady: nil)
+        let pauseForServer = memory.serverFailure.note(turn, at: .now)
+        worker.health.note(reasonNotReady: memory.serverFailure.reasonNotReady)
         if turn.hasMetAnotherWorker { beginsElsewhere = true }
         try await report(turn.result, after: duration)
         return try await goOn(
             AfterTurn(
-                turn, isFirst: worker.number == 1, drains: drains, readsWholeQueue: queue.readsWholeQueue,
+                turn, pauseForServer: pauseForServer, isFirst: worker.number == 1, drains: drains,
+                readsWholeQueue: queue.readsWholeQueue,
                 needsPerson: memory.needPerson(queue.postponed.lists),
                 mayRest: worker.idleWorkers.mayRest(worker.number)))
     }
@@ -75,7 +77,8 @@ struct WorkerSession {
             try await reportLockHolders(of: report.claim.lockedByOthers)
         case .undecided(let report):
             if !report.unavailable.isEmpty { worker.metrics.noteMissedLocks() }
-            if result.needsAnotherWorker { worker.idleWorkers.wakeOne() }
+            // While the server fails, the workers would end each other's pauses.
+            if result.needsAnotherWorker, memory.serverFailure.reasonNotReady == nil { worker.idleWorkers.wakeOne() }
             try await reportLockHolders(of: report.claim.lockedByOthers)
         case .idle, .waiting, .postponed, .gathering:
             break

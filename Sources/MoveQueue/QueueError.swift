@@ -22,12 +22,23 @@ package enum QueueError: Error, Sendable {
         }
     }
 
-    /// Whether the server or the connection failed, or the task was cancelled. Then no list is the cause, except that a user's trigger
-    /// may have ended the session. If the server lacks a resource, a smaller batch may need less of it.
-    package var isCausedByServerOrConnection: Bool {
+    /// Whether the server or the connection failed, or the task was cancelled. If the server lacks a resource, a smaller batch may need less
+    /// of it.
+    package var isCausedByServerOrConnection: Bool { isCausedByConnection || isCausedByServer }
+
+    /// Whether the connection failed, or the task was cancelled. Then no list is the cause, except that a user's trigger may have ended the
+    /// session.
+    var isCausedByConnection: Bool {
         guard let databaseError, !databaseError.isRaisedOnPurpose else { return false }
-        guard databaseError.code == .server, !databaseError.isConnectionLost, let state = databaseError.sqlState
-        else { return true }
+        return databaseError.code != .server || databaseError.isConnectionLost || databaseError.sqlState == nil
+    }
+
+    /// Whether the server lacks a resource, or could not read or write a file. Usually all lists suffer from it. But a trigger, or the
+    /// tablespace of a single table, can cause the same error for some lists.
+    package var isCausedByServer: Bool {
+        guard let databaseError, !databaseError.isRaisedOnPurpose, !isCausedByConnection,
+            let state = databaseError.sqlState
+        else { return false }
         return state.isCausedByServer && state != .queryCanceled
     }
 

@@ -168,6 +168,33 @@ import Testing
         try await wait(for: 505, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
     }
 
+    @Test("Lists whose trigger meets an error of the server wait, and all other lists are applied soon", .database)
+    func errorOfServer() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await FailingBoards.fill(20, on: connection)
+        let exitCode = try await RunningBrocot.run(
+            ["daemon", "--log-format", "json"], in: "/tmp", until: #""list":"public.cards/"#,
+            databaseURL: TestDatabase.current.url
+        ) { daemon in
+            #expect(daemon.output.contains("the requests of a list were not decided"))
+            #expect(daemon.output.contains("58P01"))
+            for number in 1...20 {
+                let list = "l\(number % 3)"
+                try await connection.execute("SELECT brocot.move(\(list), 'x', first => true)")
+                try await wait(for: 20, Self.pending, connection)
+            }
+            let row = try await connection.query(
+                "SELECT (extract(epoch FROM max(applied_at - requested_at)) * 1000)::bigint FROM brocot.move_log")
+            let longest = Duration.milliseconds(try row.single().decode(0, as: Int64.self))
+            #expect(longest < .seconds(10), "without a defence it was 40 s")
+            try await connection.execute("DROP TRIGGER read_file ON cards")
+            try await wait(for: 0, Self.pending, connection)
+            daemon.send(SIGTERM)
+        }
+        #expect(exitCode == 0)
+        try await wait(for: 40, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
+    }
+
     @Test("A daemon ignores settings of its role for text formats and time-outs", .database)
     func settings() async throws {
         let owner = try await TestDatabase.current.observer

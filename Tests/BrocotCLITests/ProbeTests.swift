@@ -98,6 +98,27 @@ import Testing
     }
 
     @Test(
+        "/readyz fails while all lists meet an error of the server, until a request is decided",
+        .database(mostlyWaits: true))
+    func allListsFail() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await FailingBoards.fill(5, on: connection)
+        try await withDaemon { daemon, port in
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+                $0.status == 503 && $0.body.contains("worker") && $0.body.contains("58P01")
+            }
+            try await connection.execute("SELECT brocot.move('healthy', 'a', last => true)")
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            try await connection.execute("DROP TRIGGER read_file ON cards")
+            try await eventually("all requests are decided") {
+                try await connection.query("SELECT FROM brocot.move_requests").isEmpty
+            }
+            #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
+        }
+    }
+
+    @Test(
         "/readyz says that a table is locked, and the daemon is ready afterwards", .database(mostlyWaits: true))
     func lockedTable() async throws {
         let holder = try await TestDatabase.current.connect()

@@ -12,14 +12,14 @@ import Testing
         after result: WorkerRound.TurnResult, endsRound: Bool = false, drains: Bool = false,
         readsWholeQueue: Bool = false,
         needsPerson: Bool = false, mayRest: Bool = false, roundsInVain: Int = 0, isFirst: Bool = true,
-        roundsWithoutDecision: Int = 0
+        roundsWithoutDecision: Int = 0, pauseForServer: Duration? = nil
     ) -> AfterTurn {
         AfterTurn(
             WorkerRound.Turn(
                 result: result, hasEndedRound: endsRound, hasMetAnotherWorker: false,
                 fruitlessRounds: FruitlessRounds(inVain: roundsInVain, withoutDecision: roundsWithoutDecision)),
-            isFirst: isFirst, drains: drains, readsWholeQueue: readsWholeQueue, needsPerson: needsPerson,
-            mayRest: mayRest)
+            pauseForServer: pauseForServer, isFirst: isFirst, drains: drains, readsWholeQueue: readsWholeQueue,
+            needsPerson: needsPerson, mayRest: mayRest)
     }
 
     private func report(decided: Int = 0, failed: Int = 0) -> BatchReport {
@@ -69,6 +69,14 @@ import Testing
         #expect(next(20, drains: false) == .waitAtMost(.seconds(15)))
         #expect(next(inVain: 20, 20, drains: false) == .waitAtMost(.seconds(15)))
         #expect(next(20, drains: true) == .waitAtMost(.milliseconds(1_500)))
+    }
+
+    @Test("A worker waits for a server that fails, and never ends meanwhile", arguments: [true, false])
+    func waitsForServer(drains: Bool) {
+        let next = next(
+            after: .undecided(report(failed: 1)), drains: drains, readsWholeQueue: true,
+            roundsInVain: FruitlessRounds.mostInVain, pauseForServer: .seconds(3))
+        #expect(next == .waitAtMost(.seconds(3)))
     }
 
     @Test("A worker that drains ends after many rounds in vain through the whole queue")

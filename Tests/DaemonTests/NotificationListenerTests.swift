@@ -7,15 +7,16 @@ import Testing
 
 @Suite("Listener for notifications", .database, .timeLimit(.minutes(30))) struct NotificationListenerTests {
     /// Runs `body` beside a listener and a worker that always waits. With `anotherWorks`, the daemon has another worker, which never waits. With
-    /// `reasonNotReady`, the database can't be worked on. `body` gets the number of times that the worker was woken.
+    /// `reasonNotReady`, the database can't be worked on. With `pollsRarely`, the listener does not poll until it is notified. `body` gets the number of times that the worker was woken.
     /// At the end the listener is asked to stop, or its task is cancelled.
     private func withListener(
-        isCancelled: Bool = false, anotherWorks: Bool = false, reasonNotReady: String? = nil,
+        isCancelled: Bool = false, anotherWorks: Bool = false, pollsRarely: Bool = false, reasonNotReady: String? = nil,
         health: DaemonHealth = DaemonHealth(), recorder: LogRecorder = LogRecorder(),
         _ body: (Connection, _ wakeUps: () -> Int) async throws -> Void
     ) async throws {
         var configuration = DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url))
         configuration.workers = anotherWorks ? 2 : 1
+        if pollsRarely { configuration.longestPollInterval = nil }
         if let reasonNotReady { configuration.checkReadiness = { _ in reasonNotReady } }
         let interruption = ListenerInterruption()
         let stopSignal = StopSignal()
@@ -143,6 +144,24 @@ import Testing
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
             // The listener wakes a worker when it loses its connection too.
             try await eventually("workers are woken for the request") { wakeUps() >= before + 2 }
+        }
+    }
+
+    @Test("A listener that does not poll until it is notified still notices that the server no longer refuses polls")
+    func readyAgain() async throws {
+        let (health, recorder) = (DaemonHealth(), LogRecorder())
+        let other = try await TestDatabase.current.connect()
+        try await withListener(pollsRarely: true, health: health, recorder: recorder) { connection, _ in
+            try await eventually("the listener is ready") { health.reasonNotReady == nil }
+            try await other.execute(script: "BEGIN; LOCK TABLE brocot.move_requests")
+            try await connection.execute("NOTIFY brocot_move_requests")
+            try await eventually("a poll was refused") { health.reasonNotReady != nil }
+            try await other.execute(script: "COMMIT")
+            try await eventually("the listener is ready again", within: .seconds(30)) { health.reasonNotReady == nil }
+            let end = try #require(
+                recorder.entries.last { $0.message == "the query for new requests works again" })
+            let seconds = try #require(end.metadata["seconds"].flatMap { Int("\($0)") })
+            #expect((0...20).contains(seconds))
         }
     }
 

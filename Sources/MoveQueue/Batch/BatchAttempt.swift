@@ -128,9 +128,14 @@ struct BatchAttempt {
 
     /// Whether to try the requests in parts, because one of them may be the cause of an error.
     ///
-    /// This includes errors while the batch is finished, because a trigger's change, such as of the role, shows only then.
+    /// While requests are applied, an error of the server may have its cause in some of the lists too. Errors while the batch is finished are
+    /// included, because a trigger's change, such as of the role, shows only then.
     func mayDoBetterInParts(after error: QueueError) -> Bool {
-        (stage == .applying || stage == .finishing || stage == .committing) && !error.isCausedByServerOrConnection
+        switch stage {
+        case .lockingOnlyList, .claiming: false
+        case .applying: !error.isCausedByConnection
+        case .finishing, .committing: !error.isCausedByServerOrConnection
+        }
     }
 
     /// The failure, with the lists that may contain the cause.

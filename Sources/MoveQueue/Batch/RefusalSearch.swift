@@ -90,11 +90,10 @@ struct RefusalSearch {
                     requests, for: longestSearch, keeping: settings, on: connection)
             }
         } catch {
-            guard !error.isCausedByServerOrConnection else { throw error }
+            guard !error.isCausedByConnection else { throw error }
             return nil
         }
-        for error in trial.refused.compactMap(\.error).map(QueueError.ordering) where error.isCausedByServerOrConnection
-        {
+        for error in trial.refused.compactMap(\.error).map(QueueError.ordering) where error.isCausedByConnection {
             throw error
         }
         return TriedRequests(application.decisions.admissible(requests), trial)
@@ -150,7 +149,7 @@ struct RefusalSearch {
             return nil
         } catch {
             application.decisions = before
-            guard !error.isCausedByServerOrConnection else { throw error }
+            guard !error.isCausedByConnection else { throw error }
             // If another session deleted or changed them, that remains although the trigger's changes are undone.
             if case .requestsChanged = error, try !areUnchanged(on: connection) { throw error }
             return error

@@ -34,6 +34,13 @@ extension WorkerRound {
             }
         }
 
+        /// The error of a list that the server may have caused, so that all lists may fail in the same way; nil if there is none, or if requests of
+        /// other lists were decided.
+        package var errorOfServer: QueueError? {
+            guard case .undecided = self else { return nil }
+            return failures.lazy.map(\.error).first(where: \.isCausedByServer)
+        }
+
         /// Whether another worker should decide requests at the same time, or try the lists that failed.
         package var needsAnotherWorker: Bool {
             if case .decided(let report) = self, report.needsAnotherWorker { true } else { !failures.isEmpty }

@@ -1,0 +1,40 @@
+import LibPQ
+import MoveQueue
+
+/// Whether the state of the server, such as a full disk, may be why lists fail, and how long a worker pauses then. Pure.
+///
+/// A trigger, or the tablespace of a single table, can cause the same errors. The lists that fail are postponed in any case. The server counts as
+/// the cause if a worker has decided nothing for a while, although it has tried other lists too.
+struct ServerFailure {
+    /// After this time without a decision, the server counts as the cause. Until then the worker goes through all lists without a pause.
+    static let patience = Duration.seconds(5)
+
+    /// The first such failure since the latest decision.
+    private var since: ContinuousClock.Instant?
+    private var latest: QueueError?
+    private var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
+    /// The pause after each failure; nil if the lists are the cause, as far as it is known. It grows with each end of a round, and not with
+    /// each failure, so that a list that does not fail is found soon among thousands.
+    private var pause: Duration?
+
+    /// Why requests can't be applied now; nil if they can, as far as it is known.
+    var reasonNotReady: String? { pause == nil ? nil : latest.map { "\($0)" } }
+
+    /// Records the end of a turn.
+    ///
+    /// - Returns: How long the worker waits after this turn; nil if the server is no reason to wait. New requests end the wait.
+    mutating func note(_ turn: WorkerRound.Turn, at now: ContinuousClock.Instant) -> Duration? {
+        var hasTriedAll = turn.hasEndedRound
+        switch turn.result {
+        case .decided, .idle, .waiting:
+            self = ServerFailure()
+            return nil
+        case .postponed: hasTriedAll = true
+        case .undecided, .gathering: break
+        }
+        let error = turn.result.errorOfServer
+        if let error { (since, latest) = (since ?? now, error) }
+        if let since, now - since >= Self.patience, hasTriedAll { pause = backoff.pause() }
+        return error == nil ? nil : pause
+    }
+}

@@ -1,0 +1,21 @@
+import LibPQ
+
+/// A table whose lists all fail with an error of the server: its trigger reads a file that is missing. It raises nothing itself.
+enum FailingBoards {
+    /// Creates the table with so many lists, and a pending request of each.
+    static func fill(_ boards: Int, on connection: Connection) async throws {
+        try await connection.execute(
+            script: """
+                CREATE TABLE cards (
+                    board text, card text, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card),
+                    UNIQUE (board, rank) DEFERRABLE);
+                INSERT INTO cards (board, card) SELECT n::text, 'x' FROM generate_series(1, \(boards)) AS n;
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
+                CREATE FUNCTION read_file() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN PERFORM pg_read_file('/nowhere'); RETURN NEW; END $$;
+                CREATE TRIGGER read_file BEFORE UPDATE ON cards FOR EACH ROW EXECUTE FUNCTION read_file();
+                SELECT brocot.move(n::text, 'x', first => true, ordered_table => 'public.cards')
+                FROM generate_series(1, \(boards)) AS n;
+                """)
+    }
+}

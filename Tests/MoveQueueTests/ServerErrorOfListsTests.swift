@@ -1,0 +1,96 @@
+import LibPQ
+import Ordering
+import QueueHarness
+import TestPostgres
+import Testing
+
+@testable import MoveQueue
+
+@Suite("Lists whose trigger meets an error of the server", .database, .timeLimit(.minutes(30)))
+struct ServerErrorOfListsTests {
+    private static let missingFile = SQLState(rawValue: "58P01")
+
+    private let healthy = Move(list: ListIdentifier("healthy"), items: ["a"], action: .place(.last, from: nil))
+
+    private func bad(_ number: Int) -> ListIdentifier { ListIdentifier("\(number)", of: "public.cards") }
+
+    /// Pending requests of so many boards, each with a card. The trigger of the cards reads a file that is missing, and raises nothing itself.
+    private func fixture(boards: Int) async throws -> QueueFixture {
+        let fixture = try await QueueFixture()
+        try await fixture.connection.execute(
+            script: """
+                CREATE TABLE cards (
+                    board text, card text, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card),
+                    UNIQUE (board, rank) DEFERRABLE);
+                INSERT INTO cards (board, card) SELECT n::text, 'x' FROM generate_series(1, \(boards)) AS n;
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
+                CREATE FUNCTION read_file() RETURNS trigger LANGUAGE plpgsql AS
+                    $$ BEGIN PERFORM pg_read_file('/nowhere'); RETURN NEW; END $$;
+                CREATE TRIGGER read_file BEFORE UPDATE ON cards FOR EACH ROW EXECUTE FUNCTION read_file();
+                """)
+        try await fixture.enqueue(
+            (1...boards).map { Move(list: bad($0), items: ["x"], action: .place(.first, from: nil)) })
+        return fixture
+    }
+
+    /// Removes the cause. Then all requests are applied.
+    private func mend(_ fixture: QueueFixture) async throws {
+        try await fixture.connection.execute("DROP TRIGGER read_file ON cards")
+        try await fixture.drain()
+        #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
+    }
+
+    @Test("Lists that another session had together with a healthy list don't delay it", arguments: [12, 0])
+    func unavailableTogether(halvings: Int) async throws {
+        let fixture = try await fixture(boards: 3)
+        let id = try await fixture.enqueue([healthy])[0]
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(
+            script: """
+                BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key(ordered_table, list)) FROM brocot.move_requests
+                """)
+        let share = BatchShare(halvings: halvings)
+        var worker = QueueWorker()
+        while worker.postponed.lists.count < 4 {
+            _ = try await worker.runTurnDespiteTimeout(share, on: fixture.connection)
+        }
+        try await other.execute(script: "COMMIT")
+        try await Task.sleep(until: try #require(worker.postponed.nextDue), clock: .continuous)
+        var failures: [ListFailure] = []
+        for _ in 1...4 {
+            failures += try await worker.runTurnDespiteTimeout(share, on: fixture.connection).failures
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(try await fixture.outcomes() == [id: nil])
+        #expect(Set(failures.map(\.list)) == [bad(1), bad(2), bad(3)])
+        #expect(failures.allSatisfy { $0.error.databaseError?.sqlState == Self.missingFile })
+        try await mend(fixture)
+    }
+
+    @Test("Hundreds of such lists are found in few batches, and delay no other list")
+    func many() async throws {
+        let fixture = try await fixture(boards: 300)
+        let id = try await fixture.enqueue([healthy])[0]
+        var (worker, batches): (QueueWorker, Int) = (QueueWorker(), 0)
+        while try await fixture.outcomes().isEmpty {
+            batches += 1
+            try #require(batches <= 60, "the request of the healthy list is pending after 60 batches")
+            _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
+        }
+        #expect(try await fixture.outcomes() == [id: nil])
+        try await mend(fixture)
+    }
+
+    @Test("A turn in which nothing was decided says that the server may be the cause, and others don't")
+    func errorOfServer() async throws {
+        let fixture = try await fixture(boards: 2)
+        var worker = QueueWorker()
+        let result = try await worker.runTurnDespiteTimeout(on: fixture.connection)
+        #expect(result.errorOfServer?.databaseError?.sqlState == Self.missingFile)
+        try await fixture.enqueue([healthy])
+        var later = QueueWorker()
+        let decided = try await later.runTurnDespiteTimeout(on: fixture.connection)
+        #expect(decided.failures.count == 2 && decided.errorOfServer == nil)
+        try await mend(fixture)
+    }
+}
