@@ -51,7 +51,9 @@ struct ServerErrorOfListsTests {
                 """)
         let share = BatchShare(halvings: halvings)
         var worker = QueueWorker()
+        let deadline = ContinuousClock.now + .seconds(60)
         while worker.postponed.lists.count < 4 {
+            try #require(.now < deadline, "after 60 s, only these lists are postponed: \(worker.postponed.lists)")
             _ = try await worker.runTurnDespiteTimeout(share, on: fixture.connection)
         }
         try await other.execute(script: "COMMIT")
