@@ -19,10 +19,13 @@ struct OrderFaults {
     let plan: Result<AttachPlan, AttachError>
     private let names: OrderNames
     private let hasKeyColumns: Bool
+    /// Whether the owners of the table and of the registry are different roles.
+    private let haveOtherOwners: Bool
 
     init(of definition: OrderDefinition, on table: TableDescription) {
         names = definition.names
         hasKeyColumns = definition.keyColumns.allSatisfy { table.column($0) != nil }
+        haveOtherOwners = table.owner != table.registryOwner
         var faults: [OrderFault] = []
         if table.registered?.isBeingFilled == true {
             faults.append(
@@ -48,17 +51,20 @@ struct OrderFaults {
         case .success(let plan):
             let missing = plan.steps.flatMap(\.missing)
             guard !plan.fills, !missing.isEmpty else { return ofPersons }
+            let needsBothOwners = haveOtherOwners && plan.steps.contains { $0.actor == .registryOwner }
+            let role =
+                needsBothOwners
+                ? "a member of the owners of the table and of brocot.ordered_tables" : "the owner of the table"
             return ofPersons + [
                 OrderFault(
-                    message: "missing: \(missing.joined(separator: ", "))",
-                    advice: "As the owner of the table: brocot check --repair")
+                    message: "missing: \(missing.joined(separator: ", "))", advice: "As \(role): brocot check --repair")
             ]
         case .failure(let error):
             guard hasKeyColumns else { return ofPersons }
             return ofPersons + [
                 OrderFault(
                     message: names.withoutTable("\(error)"),
-                    advice: "Do what the message says as the owner of the table; brocot check --repair can't.")
+                    advice: "Do what the message says, as the owner of the table.")
             ]
         }
     }

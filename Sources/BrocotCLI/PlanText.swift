@@ -32,8 +32,14 @@ enum PlanText {
             -- brocot.ordered_tables: psql --single-transaction -v ON_ERROR_STOP=1 -f FILE
             """
         let commands = statements.map { $0.printableSQL + ";" }
-        let encoding = isASCII(commands) ? [] : ["SET LOCAL client_encoding = 'UTF8';"]
-        return ([instructions] + encoding + commands).joined(separator: "\n")
+        if isASCII(commands) { return ([instructions] + commands).joined(separator: "\n") }
+        let beginning = """
+            SELECT pg_catalog.set_config('brocot.former_encoding', pg_catalog.current_setting('client_encoding'), true), \
+            pg_catalog.set_config('client_encoding', 'UTF8', true);
+            """
+        let end =
+            "SELECT pg_catalog.set_config('client_encoding', pg_catalog.current_setting('brocot.former_encoding'), true);"
+        return ([instructions, beginning] + commands + [end]).joined(separator: "\n")
     }
 
     /// A script. A comment before each transaction says which role must run it.

@@ -9,21 +9,26 @@ struct ServerFailure {
     /// After this time without a decision, the server counts as the cause. Until then the worker goes through all lists without a pause.
     static let patience = Duration.seconds(5)
 
+    /// A failure counts for this time. A list that fails is tried again after at most 30 s. If it waits for something else since then, such as a
+    /// lock, the former error says nothing any more.
+    static let validity = Duration.seconds(60)
+
     /// The first such failure since the latest decision.
     private var since: ContinuousClock.Instant?
-    private var latest: QueueError?
+    private var latest: (error: QueueError, time: ContinuousClock.Instant)?
     private var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
     /// The pause after each failure; nil if the lists are the cause, as far as it is known. It grows with each end of a round, and not with
     /// each failure, so that a list that does not fail is found soon among thousands.
     private var pause: Duration?
 
     /// Why requests can't be applied now; nil if they can, as far as it is known.
-    var reasonNotReady: String? { pause == nil ? nil : latest.map { "\($0)" } }
+    var reasonNotReady: String? { pause == nil ? nil : latest.map { "\($0.error)" } }
 
     /// Records the end of a turn.
     ///
     /// - Returns: How long the worker waits after this turn; nil if the server is no reason to wait. New requests end the wait.
     mutating func note(_ turn: WorkerRound.Turn, at now: ContinuousClock.Instant) -> Duration? {
+        if let latest, now - latest.time > Self.validity { self = ServerFailure() }
         var hasTriedAll = turn.hasEndedRound
         switch turn.result {
         case .decided, .idle, .waiting:
@@ -33,7 +38,7 @@ struct ServerFailure {
         case .undecided, .gathering: break
         }
         let error = turn.result.errorOfServer
-        if let error { (since, latest) = (since ?? now, error) }
+        if let error { (since, latest) = (since ?? now, (error, now)) }
         if let since, now - since >= Self.patience, hasTriedAll { pause = backoff.pause() }
         return error == nil ? nil : pause
     }

@@ -69,6 +69,16 @@ import Testing
         }
     }
 
+    @Test("An error that has not come again for a minute no longer counts")
+    func validity() {
+        var failure = ServerFailure()
+        _ = pause(&failure, after: Self.failing(), seconds: 0)
+        _ = pause(&failure, after: Self.postponed, seconds: 60)
+        #expect(failure.reasonNotReady != nil)
+        _ = pause(&failure, after: Self.postponed, seconds: 61)
+        #expect(failure.reasonNotReady == nil)
+    }
+
     @Test("Other errors of lists are never the server's", arguments: ["42501", "55P03", "57014", "XX000"])
     func otherErrors(state: String) {
         var failure = ServerFailure()

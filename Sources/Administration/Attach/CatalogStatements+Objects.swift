@@ -94,12 +94,13 @@ extension CatalogStatements {
     /// The columns of ``functions(_:)``.
     enum FunctionColumn: Int { case name, body, isSecurityDefiner, settings, isExecutable }
 
-    /// The owner of the registry also owns the functions.
+    /// The owner of the registry also owns the functions. Only the owner of a partitioned table needs EXECUTE later: the server copies row triggers
+    /// to new partitions.
     static func functions(_ names: [String], ofTable relation: Int64) -> SQL {
         """
         SELECT function.proname::text, function.prosrc, function.prosecdef, coalesce(function.proconfig, '{}'),
-            target.relowner = registry.relowner OR has_schema_privilege(target.relowner, function.pronamespace, 'USAGE')
-                AND has_function_privilege(target.relowner, function.oid, 'EXECUTE')
+            target.relkind <> 'p' OR target.relowner = registry.relowner
+                OR has_function_privilege(target.relowner, function.oid, 'EXECUTE')
         FROM pg_proc AS function
         JOIN pg_class AS target ON target.oid = \(relation)::oid
         JOIN pg_class AS registry ON registry.oid = 'brocot.ordered_tables'::regclass

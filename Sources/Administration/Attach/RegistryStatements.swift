@@ -27,7 +27,7 @@ enum RegistryStatements {
         """
     }
 
-    /// Ends the filling, and creates the functions for moves at once. The schema's owner must run these statements.
+    /// Ends the filling, and creates the functions for moves at once. The owner of `brocot.ordered_tables` must run these statements.
     static func filled(_ name: String) -> [String] {
         [
             "UPDATE brocot.ordered_tables SET being_filled = false WHERE name = \(quoteLiteral(name))",

@@ -30,4 +30,17 @@ import Testing
             #expect(try await fixture.attacher.plan(definition).steps.isEmpty)
         }
     }
+
+    @Test("The new owner of a table without partitions lacks nothing")
+    func newOwnerWithoutPartitions() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await TestRole.with("owner", owner: fixture.connection) { role in
+            try await fixture.connection.execute(
+                script: "GRANT \(role.name) TO postgres; ALTER TABLE tasks OWNER TO \(role.name)")
+            let findings = try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+                .findings(of: AttachFixture.definition())
+            #expect(findings.lines() == ["all is right"])
+        }
+    }
 }
