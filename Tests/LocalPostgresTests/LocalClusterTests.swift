@@ -37,10 +37,9 @@ struct LocalClusterTests {
         let cluster = try await TestServer.makeCluster(settings: [:])
         try await TestServer.copyPreparedData(to: cluster)
         let starting = Task {
-            while !Task.isCancelled { await Task.yield() }
+            withUnsafeCurrentTask { $0?.cancel() }
             try await cluster.start()
         }
-        starting.cancel()
         _ = await starting.result
         let process = await cluster.serverProcess
         await cluster.shutDown()

@@ -14,22 +14,10 @@ struct ServerErrorOfListsTests {
 
     private func bad(_ number: Int) -> ListIdentifier { ListIdentifier("\(number)", of: "public.cards") }
 
-    /// Pending requests of so many boards, each with a card. The trigger of the cards reads a file that is missing, and raises nothing itself.
+    /// Pending requests of so many boards: see ``FailingBoards``.
     private func fixture(boards: Int) async throws -> QueueFixture {
         let fixture = try await QueueFixture()
-        try await fixture.connection.execute(
-            script: """
-                CREATE TABLE cards (
-                    board text, card text, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card),
-                    UNIQUE (board, rank) DEFERRABLE);
-                INSERT INTO cards (board, card) SELECT n::text, 'x' FROM generate_series(1, \(boards)) AS n;
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
-                CREATE FUNCTION read_file() RETURNS trigger LANGUAGE plpgsql AS
-                    $$ BEGIN PERFORM pg_read_file('/nowhere'); RETURN NEW; END $$;
-                CREATE TRIGGER read_file BEFORE UPDATE ON cards FOR EACH ROW EXECUTE FUNCTION read_file();
-                """)
-        try await fixture.enqueue(
-            (1...boards).map { Move(list: bad($0), items: ["x"], action: .place(.first, from: nil)) })
+        try await FailingBoards.fill(boards, on: fixture.connection)
         return fixture
     }
 

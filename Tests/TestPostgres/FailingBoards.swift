@@ -1,9 +1,9 @@
 import LibPQ
 
 /// A table whose lists all fail with an error of the server: its trigger reads a file that is missing. It raises nothing itself.
-enum FailingBoards {
-    /// Creates the table with so many lists, and a pending request of each.
-    static func fill(_ boards: Int, on connection: Connection) async throws {
+package enum FailingBoards {
+    /// Creates the table with so many lists, each with one card, and a pending request of each.
+    package static func fill(_ boards: Int, on connection: Connection) async throws {
         try await connection.execute(
             script: """
                 CREATE TABLE cards (
