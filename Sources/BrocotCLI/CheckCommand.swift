@@ -32,9 +32,9 @@ struct CheckCommand: AsyncParsableCommand {
             A table that can't be read or repaired keeps no other table from being checked.
 
             Exit status: 0 all is right, or was repaired · 1 failed, such as a missing right on a list · 2 no such table, or it \
-            can't have such a list · 3 no schema brocot, or (without a list) migrations pending · 5 other sessions kept \
-            a table locked · 6 cannot connect, or (without a list) only a standby · 7 something needs repair, or can't be read or \
-            repaired by this role, or a superuser would run another role's code · 8 the database is newer (without a list)
+            can't have such a list · 3 no schema brocot, or migrations pending · 5 other sessions kept a table locked · 6 \
+            cannot connect, or (without a list) only a standby · 7 something needs repair, or can't be read or repaired by this \
+            role, or a superuser would run another role's code · 8 the database is newer
             """)
 
     @Argument(help: "The list. Without it, attached tables are checked.")
@@ -68,6 +68,7 @@ struct CheckCommand: AsyncParsableCommand {
         let connection = try await connection.connect()
         let table: String = try await connection.orderedTable(named: name)
         let finding = try await connection.advisingGrant(.requester) {
+            try await connection.requireSchema()
             try await connection.requireTrusted(.order(table))
             try await connection.requireSafeKeys(of: table)
             let reader = CapacityReader(try await orderedTable(table, with: list, on: connection))

@@ -72,8 +72,7 @@ extension Connection {
     ///
     /// - Throws: ``CommandFailure`` `.migrationsPending` or `.databaseNewer`, with what to do.
     nonisolated func requireSchema() async throws {
-        let status = try await Migrator(connection: self, lockTimeout: ReadingLockLimit.duration).status()
-        switch status.state {
+        switch try await Migrator(connection: self, lockTimeout: ReadingLockLimit.duration).versionState() {
         case .missing: throw CommandFailure.schemaMissing(self)
         case .behind:
             throw CommandFailure(

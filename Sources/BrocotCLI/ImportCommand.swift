@@ -27,8 +27,8 @@ struct ImportCommand: AsyncParsableCommand {
             copy the rows yourself; the daemon places them.
 
             Exit status: 0 imported · 1 a line was refused, or failed; nothing was imported · 2 no such table or list, or the \
-            table was attached without --owns-rows · 3 no schema brocot · 5 another session kept the list locked for 60 s · 6 \
-            cannot connect, or only a standby · 7 a superuser would run another role's code
+            table was attached without --owns-rows · 3 no schema brocot, or migrations pending · 5 another session kept the list locked \
+            for 60 s · 6 cannot connect, or only a standby · 7 a superuser would run another role's code · 8 the database is newer
             """)
 
     @Argument(help: "The list.")
@@ -52,6 +52,7 @@ struct ImportCommand: AsyncParsableCommand {
         let input = StandardInput()
         let result = try await database.advisingGrant(.mover) {
             try await database.requireWritable()
+            try await database.requireSchema()
             try await database.requireTrusted(
                 table == "items" ? .table(schema: "brocot", name: table) : .order(table))
             do {

@@ -14,8 +14,9 @@ struct ShowCommand: AsyncParsableCommand {
               brocot show groceries --json
 
             Exit status: 0 printed, also if the list has no items · 1 failed, such as a missing right · 2 no such table, or it \
-            can't have such a list · 3 no schema brocot · 5 another session kept a table locked · 6 cannot connect · 7 a \
-            superuser, or a key column with a cast, would run another role's code; or the table needs repair
+            can't have such a list · 3 no schema brocot, or migrations pending · 5 another session kept a table locked · 6 cannot \
+            connect · 7 a superuser, or a key column with a cast, would run another role's code; or the table needs repair · 8 the \
+            database is newer
             """)
 
     @Argument(
@@ -43,6 +44,7 @@ struct ShowCommand: AsyncParsableCommand {
         let database = try await connection.connect(answerTimeout: ConnectionOptions.answerTimeoutOfReaders)
         let table: String = try await database.orderedTable(named: table)
         let items = try await database.advisingGrant(.reader) {
+            try await database.requireSchema()
             try await database.requireTrusted(.order(table))
             try await database.requireSafeKeys(of: table)
             return try await RankedItem.read(ListIdentifier(list, of: table), limit: limit, on: database)

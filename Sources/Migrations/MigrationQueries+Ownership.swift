@@ -42,6 +42,8 @@ extension MigrationQueries {
         SELECT 'pg_ts_dict'::regclass, oid, dictowner, dictnamespace FROM pg_ts_dict
         """
 
+    static let isSuperuser: SQL = "SELECT role.rolsuper FROM pg_roles AS role WHERE role.rolname = current_user"
+
     /// The objects whose owners the current role does not trust, with their owners.
     ///
     /// The owner of an object that a migration uses can run code with the rights of the migrating role. So each owner must be
@@ -67,7 +69,6 @@ extension MigrationQueries {
         WHERE object.schema = (SELECT oid FROM pg_namespace WHERE nspname = 'brocot')
             AND (\(isFirstRun ? "object.catalog <> 'pg_namespace'::regclass OR " : "")NOT owner.rolsuper
                 AND NOT EXISTS (SELECT FROM granted WHERE granted.oid = owner.oid))
-            AND \(trust != .everybodyUnlessSuperuser ? "true" : "(SELECT rolsuper FROM pg_roles WHERE rolname = current_user)")
         ORDER BY object.catalog <> 'pg_namespace'::regclass, name
         """
     }

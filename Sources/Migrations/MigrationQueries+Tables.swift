@@ -3,7 +3,7 @@ internal import LibPQ
 extension MigrationQueries {
     /// Whether the current role is a superuser, and whether the table of the orders exists.
     static let isSuperuserWithRegistry: SQL = """
-        SELECT (SELECT role.rolsuper FROM pg_roles AS role WHERE role.rolname = current_user), EXISTS (
+        SELECT (\(isSuperuser)), EXISTS (
             SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
             WHERE n.nspname = 'brocot' AND c.relname = 'ordered_tables' AND c.relkind = 'r')
         """
@@ -53,7 +53,7 @@ extension MigrationQueries {
         JOIN pg_roles AS owner ON owner.oid = object.owner
         CROSS JOIN LATERAL pg_identify_object(object.catalog, object.oid, 0) AS identified
         WHERE NOT owner.rolsuper AND NOT EXISTS (SELECT FROM granted WHERE granted.oid = owner.oid)
-            AND (SELECT role.rolsuper FROM pg_roles AS role WHERE role.rolname = current_user)
+            AND (\(isSuperuser))
         ORDER BY object.catalog <> 'pg_class'::regclass, name
         """
     }

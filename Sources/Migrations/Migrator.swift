@@ -62,7 +62,8 @@ package struct Migrator: Sendable {
     }
 
     private var readingSettings: [(String, String)] {
-        [("search_path", "pg_catalog, pg_temp"), ("lock_timeout", "\(max(1, lockTimeout.milliseconds))")]
+        // Compiling a query of the catalogs takes seconds, for milliseconds of work, where the server's settings make its plan seem expensive.
+        [("search_path", "pg_catalog, pg_temp"), ("lock_timeout", "\(max(1, lockTimeout.milliseconds))"), ("jit", "off")]
     }
 
     private func status(
@@ -141,6 +142,22 @@ package struct Migrator: Sendable {
         }
     }
 
+    /// How the database's version relates to the set's latest one: missing, behind, current or newer. The texts of the migrations
+    /// are not compared, as ``status()`` does, so nothing of them is sent. A superuser reads nothing if the schema has objects of owners
+    /// whom it does not trust.
+    ///
+    /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
+    package func versionState() async throws(MigrationError) -> SchemaState {
+        let version: Int = try await reading { connection throws in
+            try Self.refuseForeignObjects(trusting: .everybodyUnlessSuperuser, on: connection)
+            guard try connection.query(MigrationQueries.historyExists).single().decode(0) else { return 0 }
+            return try connection.query(MigrationQueries.version).single().decode(0)
+        }
+        if version == set.latestVersion { return .current }
+        if version > set.latestVersion { return .newer }
+        return version == 0 ? .missing : .behind
+    }
+
     /// Whether the database has the set's latest version. This is one small query, cheap enough to repeat. It waits for a lock for
     /// `lockTimeout`.
     ///
@@ -170,6 +187,11 @@ package struct Migrator: Sendable {
     static func refuseForeignObjects(
         trusting trust: MigrationQueries.Trust, isFirstRun: Bool = false, on connection: isolated Connection
     ) throws {
+        if trust == .everybodyUnlessSuperuser,
+            try !connection.query(MigrationQueries.isSuperuser).single().decode(0, as: Bool.self)
+        {
+            return
+        }
         let statement = MigrationQueries.foreignObjects(trusting: trust, isFirstRun: isFirstRun)
         let objects = try connection.query(SQL(unsafeRaw: statement))
             .map { row throws(PostgresError) in ForeignObject(name: try row.decode(0), owner: try row.decode(1)) }

@@ -40,7 +40,10 @@ package struct MoveApplication: Sendable {
     /// Settings for SET LOCAL in a transaction that applies moves. Its statements are written for nested loops that read along indexes
     /// without sorting. The planner can't know that this is best for a table that was empty a moment ago. With these settings, a statement
     /// has the same plan for all parameters, and is planned only once.
+    ///
+    /// What the plans need is switched on, because a database or a role may have other settings.
     package static let plannerSettings = [
+        ("enable_indexscan", "on"), ("enable_indexonlyscan", "on"), ("enable_tidscan", "on"), ("enable_nestloop", "on"),
         ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("enable_hashjoin", "off"),
         ("enable_mergejoin", "off"), ("enable_material", "off"), ("enable_memoize", "off"), ("enable_sort", "off"),
         ("enable_incremental_sort", "off"), ("jit", "off"),

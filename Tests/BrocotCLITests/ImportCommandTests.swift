@@ -10,7 +10,7 @@ import Testing
 #endif
 
 @Suite("brocot import", .database, .timeLimit(.minutes(30))) struct ImportCommandTests {
-    private static let duplicate = "the item is in the list already, or in an earlier line"
+    private static let duplicate = "another row, or an earlier line, has this key"
 
     private func items(of list: String = "l") async throws -> [String] {
         try await TestDatabase.current.observer.query(
@@ -65,7 +65,7 @@ import Testing
     @Test("brocot import names the line of a duplicate among many lines") func duplicateAmongMany() async throws {
         let lines = (1...30_000).map { "\($0 == 23_456 ? 17 : $0)\n" }.joined()
         let result = try await BrocotProcess.run("import", "l", input: lines)
-        #expect(result.errors.contains("line 23456: the item is in the list already"), "\(result.errors)")
+        #expect(result.errors.contains("line 23456: another row, or an earlier line, has this key"), "\(result.errors)")
         #expect(try await items().isEmpty)
     }
 
@@ -112,6 +112,28 @@ import Testing
         #expect(try await connection.query("SELECT FROM songs").isEmpty)
         let imported = try await BrocotProcess.run("import", "7", "--table", "public.songs", input: "1\n3\n")
         #expect(imported.exitCode == 0, "\(imported.errors)")
+    }
+
+    @Test("brocot import refuses a table whose row-level security applies to the role, before it reads a line")
+    func rowSecurity() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: "CREATE TABLE songs (playlist int, song bigint NOT NULL, UNIQUE (playlist, song))")
+        try await attach("songs", item: "song", lists: ["playlist"], ownsRows: true)
+        try await TestRole.with("tenant", owner: owner) { role in
+            try await owner.execute(
+                script: """
+                    GRANT ALL ON songs TO \(role.name); ALTER TABLE songs ENABLE ROW LEVEL SECURITY;
+                    CREATE POLICY own ON songs USING (true);
+                    """)
+            let granted = try await BrocotProcess.run("grant", "mover", role.name)
+            #expect(granted.exitCode == 0, "\(granted.errors)")
+            let refused = try await BrocotProcess.run(
+                "import", "7", "--table", "public.songs", databaseURL: role.url, input: "1\n")
+            #expect(refused.exitCode == 2)
+            let reason = "the row-level security of public.songs applies to this role"
+            #expect(refused.errors.contains(reason), "\(refused.errors)")
+        }
     }
 
     @Test("brocot import of one line says 1 item") func oneItem() async throws {

@@ -28,6 +28,11 @@ import Testing
         #expect(keys(lines([])) == [])
     }
 
+    @Test("A byte order mark at the beginning of an imported text is no part of the first key") func byteOrderMark() {
+        #expect(keys(lines([Array("\u{FEFF}a\n\u{FEFF}b\n".utf8)])) == ["a", "\u{FEFF}b"])
+        #expect(lines([Array("\u{FEFF}7\n".utf8)], .bigint).next() == "7")
+    }
+
     @Test(
         "An imported line that can't be a key is reported with its number",
         arguments: [

@@ -30,7 +30,8 @@ final class ImportedLines: IteratorProtocol {
     }
 
     func next() -> String? {
-        guard fault == nil, readError == nil, let line = nextLine() else { return nil }
+        guard fault == nil, readError == nil, var line = nextLine() else { return nil }
+        if count == 0, line.starts(with: Self.byteOrderMark) { line = line.dropFirst(Self.byteOrderMark.count) }
         // The rest of a line that is too long may be missing.
         guard line.count <= Move.longestKey else { return refuse(Self.tooLong) }
         guard let key = String(validating: line, as: UTF8.self) else { return refuse("it is not UTF-8") }
@@ -39,6 +40,8 @@ final class ImportedLines: IteratorProtocol {
         return key
     }
 
+    /// U+FEFF in UTF-8. Some programs put it at the beginning of a text; it is no part of the first key.
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
     private static let tooLong = "it has more than 1,024 bytes"
 
     private func refuse(_ reason: String) -> String? {

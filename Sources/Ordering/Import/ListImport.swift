@@ -80,7 +80,18 @@ package struct ListImport: Sendable {
                     """
             )
         }
+        guard try !connection.query(hasActivePolicies(table)).single().decode(0, as: Bool.self) else {
+            throw ImportRefusal.impossible(
+                reason: """
+                    the row-level security of \(name) applies to this role, and COPY does not work with it. Import as the table's \
+                    owner, or as a role with BYPASSRLS
+                    """)
+        }
         return table
+    }
+
+    private static func hasActivePolicies(_ table: OrderedTable) -> SQL {
+        "SELECT pg_catalog.row_security_active(\(table.names.quoted)::pg_catalog.text::pg_catalog.regclass)"
     }
 
     private static func isBeingFilled(_ list: ListIdentifier) -> SQL {
@@ -162,8 +173,7 @@ package struct ListImport: Sendable {
             return Rejection(.failed, "\(line)\(error.message)\(detail)", sqlState: state.rawValue)
         }
         return Rejection(
-            .itemExists, "\(line)the item is in the list already, or in an earlier line\(detail)",
-            sqlState: state.rawValue)
+            .itemExists, "\(line)another row, or an earlier line, has this key\(detail)", sqlState: state.rawValue)
     }
 }
 
