@@ -48,11 +48,8 @@ extension Connection {
         let namesake: String = try await orderedTable(named: list)
         let isOrderedTable =
             table == "items" && list != "items"
-            ? try await run { connection throws in
-                try connection.transaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) {
-                    connection throws in
-                    try OrderedTable.named(namesake, on: connection) != nil
-                }
+            ? try await inTransaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) { connection throws in
+                try OrderedTable.named(namesake, on: connection) != nil
             } : false
         return """
             The list "\(list.printable)" has no items.\(isOrderedTable

@@ -62,7 +62,8 @@ extension Connection {
         throw PostgresError(
             fields: .init(
                 code: isCausedBySession ? .connectionLost : .server,
-                message: "a statement or a function changed client_encoding, but text is read as UTF-8; leave this setting unchanged",
+                message:
+                    "a statement or a function changed client_encoding, but text is read as UTF-8; leave this setting unchanged",
                 sqlState: .triggeredActionException,
                 isConnectionLost: isCausedBySession))
     }

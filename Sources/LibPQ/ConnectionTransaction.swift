@@ -57,6 +57,24 @@ extension Connection {
         try transaction(mode, settings: settings, wrapping: { $0 }, body)
     }
 
+    /// Runs a unit of work that is one transaction: see ``run(_:)`` and ``transaction(_:settings:_:)``.
+    package nonisolated func inTransaction<Value: Sendable>(
+        _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],
+        _ body: @Sendable (isolated Connection) throws(PostgresError) -> Value
+    ) async throws(PostgresError) -> Value {
+        try await run { connection throws(PostgresError) in
+            try connection.transaction(mode, settings: settings, body)
+        }
+    }
+
+    /// The same, for a `body` that throws errors of several types.
+    package nonisolated func inTransaction<Value: Sendable>(
+        _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],
+        _ body: @Sendable (isolated Connection) throws -> Value
+    ) async throws -> Value {
+        try await run { connection throws in try connection.transaction(mode, settings: settings, body) }
+    }
+
     /// The same, for a `body` that throws errors of one other type, which `wrap` makes of an error of BEGIN or COMMIT.
     package func transaction<Value, Failure: Error>(
         _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],

@@ -54,7 +54,9 @@ import Testing
         }
     }
 
-    @Test("/readyz fails while the server is away or a standby, and /healthz succeeds all the time", .database(on: .own()))
+    @Test(
+        "/readyz fails while the server is away or a standby, and /healthz succeeds all the time", .database(on: .own())
+    )
     func readiness() async throws {
         try await withDaemon { daemon, port in
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }

@@ -32,7 +32,8 @@ struct LibraryPageTests {
         #expect(page.next == nil)
     }
 
-    @Test("Only the text of a finite decimal number is a cursor", arguments: ["NaN", "Infinity", "-Infinity", "1e5", ""])
+    @Test(
+        "Only the text of a finite decimal number is a cursor", arguments: ["NaN", "Infinity", "-Infinity", "1e5", ""])
     func noCursor(text: String) {
         #expect(ListCursor(text) == nil)
     }
