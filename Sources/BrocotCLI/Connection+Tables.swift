@@ -4,9 +4,9 @@ import Migrations
 import Ordering
 
 extension Connection {
-    /// Makes sure that a superuser runs no code of the owners of these tables.
+    /// Makes sure that a superuser runs no code of the owners of these tables. It comes after ``requireSchema()``.
     ///
-    /// - Throws: `MigrationError` `.foreignObjects` or `.foreignTables`, with what to do.
+    /// - Throws: `MigrationError` `.foreignTables`, with what to do.
     nonisolated func requireTrusted(_ tables: UsedTables) async throws {
         try await Migrator(connection: self, lockTimeout: ReadingLockLimit.duration).refuseForeignTablesAsSuperuser(
             tables)
