@@ -18,7 +18,9 @@ enum Main {
     /// The arguments as they were given. `CommandLine.arguments` replaces what is not UTF-8, so that two lists could become one.
     private static func arguments() throws(CommandFailure) -> [String] {
         var arguments: [String] = []
-        for (number, bytes) in UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc)).enumerated().dropFirst() {
+        for (number, bytes) in UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
+            .enumerated().dropFirst()
+        {
             guard let bytes, let argument = String(validatingCString: bytes) else {
                 throw CommandFailure(.usage, "Argument \(number) is not UTF-8.")
             }

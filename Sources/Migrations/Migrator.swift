@@ -63,7 +63,10 @@ package struct Migrator: Sendable {
 
     private var readingSettings: [(String, String)] {
         // Compiling a query of the catalogs takes seconds, for milliseconds of work, where the server's settings make its plan seem expensive.
-        [("search_path", "pg_catalog, pg_temp"), ("lock_timeout", "\(max(1, lockTimeout.milliseconds))"), ("jit", "off")]
+        [
+            ("search_path", "pg_catalog, pg_temp"), ("lock_timeout", "\(max(1, lockTimeout.milliseconds))"),
+            ("jit", "off"),
+        ]
     }
 
     private func status(
