@@ -144,7 +144,7 @@ import Testing
 
     @Test(
         "While a COMMIT waits for a synchronous standby, /readyz fails, although other workers are idle, and doctor says what to do",
-        .database(on: .own(settings: ["synchronous_standby_names": "nobody"]), mostlyWaits: true))
+        .database(on: .own(), mostlyWaits: true))
     func missingStandby() async throws {
         let connection = try await TestDatabase.current.connect()
         // The tests' servers have it off.
@@ -152,6 +152,7 @@ import Testing
             "ALTER DATABASE \(identifier: TestDatabase.current.name) SET synchronous_commit = on")
         try await withDaemon("--workers", "2") { daemon, port in
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            try await Self.name(synchronousStandby: "nobody", on: connection)
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
                 $0.status == 503 && $0.body.contains("waits for a synchronous standby")
@@ -165,8 +166,7 @@ import Testing
                 "\(doctor.output)")
             #expect(doctor.output.contains("change synchronous_standby_names"))
             #expect(doctor.output.contains(/ok +dead rows/), "\(doctor.output)")
-            try await connection.execute(
-                script: "ALTER SYSTEM SET synchronous_standby_names = ''; SELECT pg_reload_conf()")
+            try await Self.name(synchronousStandby: "", on: connection)
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
         }
     }
@@ -213,6 +213,11 @@ import Testing
     }
 
     // MARK: Steps
+
+    private static func name(synchronousStandby name: String, on connection: Connection) async throws {
+        try await connection.execute("ALTER SYSTEM SET synchronous_standby_names = \(literal: name)")
+        try await connection.execute("SELECT pg_reload_conf()")
+    }
 
     private func withDaemon(
         _ arguments: String..., body: @escaping @Sendable (RunningBrocot, UInt16) async throws -> Void

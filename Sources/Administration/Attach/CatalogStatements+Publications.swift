@@ -12,16 +12,18 @@ extension CatalogStatements {
                 JOIN pg_class AS named ON named.oid = key.indexrelid
                 WHERE key.indrelid = stored.oid AND key.indisunique AND \(isUsableKey) AND key.indpred IS NULL AND key.indexprs IS NULL
                     AND NOT EXISTS (
-                        SELECT FROM pg_attribute AS part
-                        WHERE part.attrelid = key.indrelid AND part.attnum = ANY (key.indkey[:key.indnkeyatts - 1])
-                            AND NOT part.attnotnull)
+                        SELECT FROM pg_attribute AS field
+                        WHERE field.attrelid = key.indrelid AND field.attnum = ANY (key.indkey[:key.indnkeyatts - 1])
+                            AND NOT field.attnotnull)
                 ORDER BY NOT key.indisprimary, named.relname
                 LIMIT 1
             ), 'FULL'))
-        FROM pg_class AS stored
+        FROM (
+            SELECT relation.oid UNION SELECT tree.relid FROM pg_partition_tree(relation.oid) AS tree
+        ) AS part (oid)
+        JOIN pg_class AS stored ON stored.oid = part.oid
         CROSS JOIN pg_publication AS publication
         WHERE stored.relkind = 'r' AND stored.relpersistence = 'p' AND publication.pubupdate
-            AND (stored.oid = relation.oid OR stored.oid IN (SELECT part.relid FROM pg_partition_tree(relation.oid) AS part))
             AND NOT (stored.relreplident = 'f' OR EXISTS (
                 SELECT FROM pg_index AS key
                 WHERE key.indrelid = stored.oid AND \(isUsableKey)
