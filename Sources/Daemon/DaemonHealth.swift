@@ -35,6 +35,16 @@ package final class DaemonHealth: Sendable {
             }
         }
 
+        /// Records that the loop waits, for this reason, until a COMMIT need not wait for a synchronous standby any more. The COMMITs of the
+        /// other loops would wait too, so the daemon is not ready.
+        func noteWaitForStandby(_ reason: String) {
+            health.change(index) { loop in
+                loop.activity = .waiting
+                loop.reasonNotReady = reason
+                loop.concernsAll = true
+            }
+        }
+
         /// Records that the loop has ended, because its work is done or the daemon stops.
         func noteEnd() {
             health.change(index) { loop in
@@ -58,7 +68,11 @@ package final class DaemonHealth: Sendable {
         let kind: Kind
         var activity: Activity
         /// Why the loop can't work; nil if it can.
-        var reasonNotReady: String?
+        var reasonNotReady: String? {
+            didSet { concernsAll = false }
+        }
+        /// Whether no other loop can work either, for this reason.
+        var concernsAll = false
     }
 
     private let loops = Mutex<[State]>([])
@@ -100,18 +114,18 @@ package final class DaemonHealth: Sendable {
     }
 
     /// Why requests can't be applied now; nil if they can. They can if the listener and at least one worker are connected to a
-    /// database that can be worked on.
+    /// database that can be worked on, and no worker waits for a synchronous standby.
     package var reasonNotReady: String? {
         loops.withLock { loops in
             guard !loops.isEmpty else {
                 return "not started yet\(reasonNotStarted.withLock { $0 }.map { ": \($0)" } ?? "")"
             }
-            for kind in [Kind.listener, .worker] {
+            var decisive = loops.first { $0.concernsAll }
+            for kind in [Kind.listener, .worker] where decisive == nil {
                 let alike = loops.filter { $0.kind == kind }
-                guard !alike.isEmpty, alike.allSatisfy({ $0.reasonNotReady != nil }) else { continue }
-                return alike[0].reasonNotReady.map { "\(alike[0].name): \($0)" }
+                if alike.allSatisfy({ $0.reasonNotReady != nil }) { decisive = alike.first }
             }
-            return nil
+            return decisive.flatMap { loop in loop.reasonNotReady.map { "\(loop.name): \($0)" } }
         }
     }
 }

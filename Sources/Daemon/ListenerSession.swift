@@ -128,6 +128,9 @@ struct ListenerSession {
             listener.health.wasAskedSinceLastCall() || reasonNotReady != nil
         else { return }
         reasonNotReady = try await recheck(connection)
+        if reasonNotReady == nil, let process = try await StandbyWait.longest(on: connection) {
+            reasonNotReady = StandbyWait.description(ofProcess: process)
+        }
         if reasonNotReady != nil || !queryFailures.areGoingOn { listener.health.note(reasonNotReady: reasonNotReady) }
         nextExamination = .now + Self.examinationInterval
     }

@@ -67,8 +67,8 @@ struct Worker: Sendable {
     private func waitForCommit(ofProcess process: Int32, on connection: Connection) async throws(PostgresError) {
         var isReported = false
         while mustGoOn, try await StandbyWait.isGoingOn(ofProcess: process, on: connection) {
-            let reason = "the COMMIT of process \(process) waits for a synchronous standby"
-            health.noteLostConnection(reason)
+            let reason = StandbyWait.description(ofProcess: process)
+            health.noteWaitForStandby(reason)
             if !isReported {
                 logger.error(
                     "\(reason); the worker goes on when it is over",

@@ -273,6 +273,11 @@ private func hint(
             + (parameters.adviceWithoutServer.map { "\n\($0)" } ?? "")
     case .authenticationFailed: "Check user and password (URL, PGPASSWORD or ~/.pgpass), and the server's pg_hba.conf."
     case .noSuchDatabase: "Create the database, or name another. Tried: \(parameters.summary)."
+    case .standby where message.contains("session is read-only"):
+        """
+        Connect to the primary server: a standby can't be written to. If this is the primary, default_transaction_read_only is on for the \
+        role, the database or the server: switch it off, or use target_session_attrs=primary instead of read-write.
+        """
     case .standby: "Connect to the primary server: a standby can't be written to."
     case .other where message.contains("certificate"):
         """

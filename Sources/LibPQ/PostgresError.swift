@@ -51,7 +51,7 @@ package struct PostgresError: Error, Sendable {
         case authenticationFailed
         /// There is no database of that name.
         case noSuchDatabase
-        /// Every server that answered is a standby, and `target_session_attrs` requires another kind of server.
+        /// Every server that answered is a standby or makes transactions read-only, and `target_session_attrs` requires another kind of server.
         case standby
         /// Anything else, such as a failed TLS handshake.
         case other

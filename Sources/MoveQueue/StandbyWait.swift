@@ -2,6 +2,33 @@ import LibPQ
 
 /// The wait of a COMMIT for a synchronous standby.
 package enum StandbyWait {
+    /// A wait of this length means that the standby is gone, and not only slow.
+    private static let longWait = Duration.seconds(5)
+
+    /// What the COMMIT of the session with this process identifier does, for people.
+    package static func description(ofProcess process: Int32) -> String {
+        "the COMMIT of process \(process) waits for a synchronous standby"
+    }
+
+    /// The process identifier of the session of the same user in this database whose COMMIT has waited longest; nil if none has waited for
+    /// 5 s.
+    ///
+    /// - Throws: An error of the server or the connection.
+    package static func longest(on connection: Connection) async throws(PostgresError) -> Int32? {
+        try await connection.query(
+            """
+            SELECT session.pid
+            FROM pg_catalog.pg_stat_activity AS session
+            WHERE session.wait_event OPERATOR(pg_catalog.=) 'SyncRep'
+                AND session.usename OPERATOR(pg_catalog.=) session_user
+                AND session.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
+                AND session.query_start OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp()
+                    OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => \(longWait.components.seconds)::pg_catalog.int8))
+            ORDER BY session.query_start LIMIT 1
+            """
+        ).first?.decode(0)
+    }
+
     /// Whether the COMMIT of the session with this process identifier waits. A session of another role counts as not waiting.
     ///
     /// - Throws: An error of the server or the connection.

@@ -13,9 +13,11 @@ struct LogicalReplicationTests {
         let url: String
         let connection: Connection
 
-        /// An attached table, which is empty.
-        func attachTasks() async throws {
+        func createTasks() async throws {
             try await connection.execute("CREATE TABLE tasks (id text PRIMARY KEY, project_id text)")
+        }
+
+        func attachTasks() async throws {
             let attached = try await BrocotProcess.run(
                 "attach", "public.tasks", "--item", "id", "--list", "project_id", databaseURL: url)
             #expect(attached.exitCode == 0, "\(attached.errors)")
@@ -56,8 +58,8 @@ struct LogicalReplicationTests {
         "A subscriber gets the order, also if items exchange ranks, requests no places itself, and can become the primary"
     )
     func subscriber() async throws {
-        let publisher = Site(url: TestDatabase.current.url, connection: try await TestDatabase.current.connect())
-        let subscriber = try await Self.makeSubscriber(publisher)
+        let (publisher, subscriber) = try await Self.makeSites()
+        for site in [publisher, subscriber] { try await site.attachTasks() }
         try await publisher.connection.execute("INSERT INTO tasks VALUES ('a', 'l'), ('b', 'l'), ('c', 'l')")
         try await publisher.connection.execute("SELECT brocot.move_items('l', '{a,b,c}', last => true)")
         try await publisher.drain()
@@ -78,15 +80,41 @@ struct LogicalReplicationTests {
             ["item a 0", "item b 2", "item c 1", "task a 0", "task b 5", "task c 4", "task d 3"], in: subscriber)
     }
 
-    private static func makeSubscriber(_ publisher: Site) async throws -> Site {
+    @Test(
+        "A table that is replicated already is attached on the publisher, and on the subscriber after the switch: the order stays"
+    )
+    func replicatedAlready() async throws {
+        let (publisher, subscriber) = try await Self.makeSites()
+        try await publisher.connection.execute("INSERT INTO tasks VALUES ('a', 'l'), ('b', 'l'), ('c', 'l')")
+        try await Self.subscribe(subscriber, to: publisher)
+        try await eventually("the subscriber has the rows") {
+            try await subscriber.connection.query("SELECT FROM tasks").count == 3
+        }
+        try await subscriber.connection.execute(
+            "ALTER TABLE tasks ADD COLUMN rank numeric, ADD COLUMN rank_num bigint, ADD COLUMN rank_den bigint")
+        try await publisher.attachTasks()
+        try await publisher.connection.execute("INSERT INTO tasks VALUES ('d', 'l')")
+        try await publisher.drain()
+        try await Self.expect(["task a 0", "task b 1", "task c 2", "task d 3"], in: subscriber)
+        try await subscriber.connection.execute("DROP SUBSCRIPTION ordered")
+        try await subscriber.attachTasks()
+        try await Self.expect(["task a 0", "task b 1", "task c 2", "task d 3"], in: subscriber)
+        try await subscriber.exchange()
+        try await Self.expect(
+            ["item b 1", "item c 0", "task a 0", "task b 5", "task c 4", "task d 3"], in: subscriber)
+    }
+
+    /// A publisher and a subscriber, each with an empty table.
+    private static func makeSites() async throws -> (publisher: Site, subscriber: Site) {
+        let publisher = Site(url: TestDatabase.current.url, connection: try await TestDatabase.current.connect())
         try await publisher.connection.execute("CREATE DATABASE subscriber TEMPLATE migrated_template")
         let url = await TestDatabase.current.cluster.url(database: "subscriber")
         let subscriber = Site(
             url: url,
             connection: try await Connection.connect(
                 ConnectionParameters(url: url), logger: Logger(label: "subscriber") { _ in SwiftLogNoOpLogHandler() }))
-        for site in [publisher, subscriber] { try await site.attachTasks() }
-        return subscriber
+        for site in [publisher, subscriber] { try await site.createTasks() }
+        return (publisher, subscriber)
     }
 
     /// On one server, CREATE SUBSCRIPTION can't make the slot: that waits for the end of all transactions, so also of its own.

@@ -150,6 +150,35 @@ import Testing
         #expect(exitCode == 0)
     }
 
+    @Test(
+        "While a COMMIT waits for a synchronous standby, /readyz fails, although other workers are idle, and doctor says what to do",
+        .database(on: .own(), mostlyWaits: true))
+    func missingStandby() async throws {
+        let connection = try await TestDatabase.current.connect()
+        // The tests' servers have it off.
+        try await connection.execute(
+            "ALTER DATABASE \(identifier: TestDatabase.current.name) SET synchronous_commit = on")
+        try await withDaemon("--workers", "2") { daemon, port in
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            try await Self.name(synchronousStandby: "nobody", on: connection)
+            try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+                $0.status == 503 && $0.body.contains("waits for a synchronous standby")
+            }
+            #expect(try await connection.query("SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'").count == 1)
+            let doctor = try await BrocotProcess.run("doctor", "--old-transaction", "0")
+            #expect(doctor.exitCode == 7)
+            #expect(
+                doctor.output.contains(
+                    /fail +commits +COMMITs wait for a synchronous standby: pid \d+, user \w+ for \d+ s\n/),
+                "\(doctor.output)")
+            #expect(doctor.output.contains("change synchronous_standby_names"))
+            #expect(doctor.output.contains(/ok +dead rows/), "\(doctor.output)")
+            try await Self.name(synchronousStandby: "", on: connection)
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+        }
+    }
+
     @Test("The daemon answers probes while it waits for the server, and says why it waits", .database)
     func waitsForServer() async throws {
         let exitCode = try await RunningBrocot.run(
@@ -192,6 +221,11 @@ import Testing
     }
 
     // MARK: Steps
+
+    private static func name(synchronousStandby name: String, on connection: Connection) async throws {
+        try await connection.execute("ALTER SYSTEM SET synchronous_standby_names = \(literal: name)")
+        try await connection.execute("SELECT pg_reload_conf()")
+    }
 
     private func withDaemon(
         _ arguments: String..., body: @escaping @Sendable (RunningBrocot, UInt16) async throws -> Void

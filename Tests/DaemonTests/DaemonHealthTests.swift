@@ -40,6 +40,20 @@ import Testing
         #expect(health.reasonNotReady == "the listener: stopped")
     }
 
+    @Test("The daemon is not ready while one of several workers waits for a synchronous standby")
+    func standby() {
+        health.loop("the listener", .listener).noteConnection()
+        let workers = (1...2).map { health.loop("worker \($0)", .worker) }
+        for worker in workers { worker.noteConnection() }
+        workers[1].noteWaitForStandby("COMMIT waits")
+        #expect(health.reasonNotReady == "worker 2: COMMIT waits")
+        workers[1].noteConnection()
+        #expect(health.reasonNotReady == nil)
+        workers[1].noteWaitForStandby("COMMIT waits")
+        workers[1].noteLostConnection("the server is away")
+        #expect(health.reasonNotReady == nil)
+    }
+
     @Test("A loop is stalled if one turn takes longer than the limit, and a loop that waits is not stalled")
     func stalledLoops() {
         let busy = health.loop("worker 1", .worker)

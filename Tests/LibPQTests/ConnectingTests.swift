@@ -237,13 +237,33 @@ struct ConnectionFailureTests {
     }
 
     @Test(.database(migrated: false))
-    func `A read-only server is reported as a standby if a writable server is required`() async throws {
+    func
+        `A read-only server is reported as a standby if a writable server is required, and the hint names both causes`()
+        async throws
+    {
         let connection = try await connect()
         let name = TestDatabase.current.name
         try await connection.execute("ALTER DATABASE \(identifier: name) SET default_transaction_read_only = on")
         let error = try await postgresError { _ = try await connect { $0["target_session_attrs"] = "read-write" } }
         #expect(error.code == .connectionFailed)
         #expect(error.connectionFailure == .standby)
+        #expect(error.hint?.contains("default_transaction_read_only is on") == true)
+        #expect(error.hint?.contains("target_session_attrs=primary") == true)
+    }
+
+    @Test(.database(migrated: false))
+    func `With target_session_attrs=primary, a primary that is read-only by default is found behind other hosts`()
+        async throws
+    {
+        let connection = try await connect()
+        let name = TestDatabase.current.name
+        try await connection.execute("ALTER DATABASE \(identifier: name) SET default_transaction_read_only = on")
+        var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+        parameters["target_session_attrs"] = "primary"
+        parameters["host"] = "127.0.0.1,127.0.0.1"
+        parameters["port"] = "1,\(try #require(parameters["port"]))"
+        let found = try await Connection.connect(parameters, logger: logger)
+        #expect(try await found.query("SELECT current_setting('transaction_read_only')")[0].decode(0) == "on")
     }
 
     @Test(.database(migrated: false)) func `An unreachable host and a standby together are reported as unreachable`()

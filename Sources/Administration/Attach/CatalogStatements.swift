@@ -67,7 +67,7 @@ enum CatalogStatements {
                     SELECT FROM brocot.ordered_tables AS known
                     WHERE NOT known.being_filled AND known.schema_name = namespace.nspname AND known.table_name = relation.relname)
                 LIMIT 1
-            )),
+            ), (\(missingReplicaIdentity))),
             relation.relkind = 'p', pg_has_role(relation.relowner, 'USAGE'),
             -- Since PostgreSQL 16, a membership may lack the right to SET ROLE.
             (SELECT pg_has_role(registry.relowner, CASE

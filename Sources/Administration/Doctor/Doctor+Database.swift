@@ -144,6 +144,26 @@ extension Doctor {
         }
     }
 
+    /// A wait of this length means that the standby is gone, and not only slow.
+    private static let longWaitForStandby = Duration.seconds(5)
+
+    func commits(_ connection: Connection) async -> CheckResult {
+        await attempt("commits", connection) { connection throws(PostgresError) in
+            var waits: [String] = []
+            for row in try connection.query(DoctorStatements.waitsForStandby(ofAtLeast: Self.longWaitForStandby)) {
+                waits.append("\(try row.decode(0, as: String.self)) for \(try row.decode(1, as: Int.self)) s")
+            }
+            guard !waits.isEmpty else { return .ok("commits", "no COMMIT is seen to wait for a synchronous standby") }
+            return .failure(
+                "commits", "COMMITs wait for a synchronous standby: \(Self.shortened(waits, separator: "; "))",
+                details: waits,
+                advice: """
+                    Start the standby, or change synchronous_standby_names and reload the configuration: SELECT pg_reload_conf(). Don't end the \
+                    sessions: what they committed would become visible, although no standby has it.
+                    """)
+        }
+    }
+
     func deadRows(_ connection: Connection) async -> CheckResult {
         await attempt("dead rows", connection) { [oldTransaction, farBehind] connection throws(PostgresError) in
             var holders: [String] = []

@@ -61,7 +61,7 @@ package struct Doctor: Sendable {
         let ofServer = await results(
             of: [version, encoding, replica, pooler, delivery, sessionTimeout, lockTable, tableLocks, schema],
             on: connection)
-        let rest = (ofServer.last?.level == .ok ? checksOfSchema : []) + [deadRows]
+        let rest = (ofServer.last?.level == .ok ? checksOfSchema : []) + [commits, deadRows]
         return ofServer + (await results(of: rest, on: connection))
     }
 

@@ -54,9 +54,22 @@ enum DoctorStatements {
         ORDER BY relation.relname
         """
 
+    /// The sessions whose COMMIT has waited for a synchronous standby for at least this time, and for how many seconds, the longest wait first.
+    static func waitsForStandby(ofAtLeast duration: Duration) -> SQL {
+        """
+        SELECT pg_catalog.format('pid %s, user %s', activity.pid, activity.usename),
+            (extract(epoch FROM pg_catalog.clock_timestamp() - activity.query_start))::bigint
+        FROM pg_catalog.pg_stat_activity AS activity
+        WHERE activity.wait_event = 'SyncRep' AND activity.query_start
+            < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(duration.components.seconds)::bigint)
+        ORDER BY activity.query_start
+        """
+    }
+
     /// Transactions that have kept vacuum from removing dead rows for at least this time, the oldest first: sessions of this
     /// database, prepared transactions, standbys with feedback, and the slots of such standbys. A session of another database, and
-    /// one that runs VACUUM, keep no dead rows of this database.
+    /// one that runs VACUUM, keep no dead rows of this database. For a COMMIT that waits for a synchronous standby, see
+    /// ``waitsForStandby(ofAtLeast:)``.
     static func horizonHolders(olderThan age: Duration, transactions: Int) -> SQL {
         let seconds = age.components.seconds
         return """
@@ -64,7 +77,7 @@ enum DoctorStatements {
                 (extract(epoch FROM pg_catalog.clock_timestamp() - activity.xact_start))::bigint AS age
             FROM pg_catalog.pg_stat_activity AS activity
             WHERE activity.pid <> pg_catalog.pg_backend_pid() AND activity.backend_type = 'client backend'
-                AND activity.datname = pg_catalog.current_database()
+                AND activity.datname = pg_catalog.current_database() AND activity.wait_event IS DISTINCT FROM 'SyncRep'
                 AND NOT EXISTS (SELECT FROM pg_catalog.pg_stat_progress_vacuum AS vacuum WHERE vacuum.pid = activity.pid)
                 AND (activity.backend_xmin IS NOT NULL OR activity.backend_xid IS NOT NULL)
                 AND activity.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(seconds)::bigint)
