@@ -15,6 +15,9 @@ import Ordering
 public final class BrocotClient: Sendable {
     let pool: ConnectionPool
 
+    /// Each call blocks a thread, and Dispatch starts at most 255. Some are needed for cancelling calls.
+    private static let mostConnections = 200
+
     private init(_ pool: ConnectionPool) { self.pool = pool }
 
     /// Connects, and checks that Brocot's schema exists.
@@ -22,8 +25,8 @@ public final class BrocotClient: Sendable {
     /// - Parameters:
     ///   - url: A URL (`postgresql://user@host:5432/database`) or libpq's keywords (`host=… dbname=…`). Missing values, and
     ///     all values if `url` is nil, come from libpq's environment (`PGHOST`, …).
-    ///   - maximumConnections: The most connections to open, at least 1. They are opened when they are needed. Further calls
-    ///     wait for any time until a connection is free.
+    ///   - maximumConnections: The most connections to open, from 1 to 200. They are opened when they are needed. Further calls
+    ///     wait for any time until a connection is free. All clients of a process together should have at most 200.
     ///   - answerTimeout: How long to wait for an answer of the server while it sends nothing; nil: for any time. Then the connection is
     ///     closed. Without it, a proxy or pooler that stops answering holds a call up until its task is cancelled. It must be longer than zero,
     ///     and longer than the longest statement with its waits for locks: otherwise the server may still apply a move later. So give the
@@ -36,15 +39,18 @@ public final class BrocotClient: Sendable {
         _ url: String? = nil, maximumConnections: Int = 8, answerTimeout: Duration? = nil,
         logger: Logger = Logger(label: "brocot")
     ) async throws -> BrocotClient {
-        guard maximumConnections >= 1 else {
-            throw BrocotError(.invalidArgument, "a client needs at least 1 connection, not \(maximumConnections)")
+        guard (1...mostConnections).contains(maximumConnections) else {
+            throw BrocotError(
+                .invalidArgument, "a client has from 1 to \(mostConnections) connections, not \(maximumConnections)")
         }
         if let answerTimeout, answerTimeout <= .zero {
             throw BrocotError(.invalidArgument, "an answer timeout is longer than zero, not \(answerTimeout)")
         }
         var parameters = try wrappingErrors { try ConnectionParameters(url: url) }
         parameters.answerTimeout = answerTimeout
-        if parameters["application_name"] == nil { parameters["fallback_application_name"] = "brocot library" }
+        if parameters["application_name"] == nil, parameters["fallback_application_name"] == nil {
+            parameters["fallback_application_name"] = "brocot library"
+        }
         let pool = ConnectionPool(parameters, limit: maximumConnections, logger: logger)
         let schemaExists = try await pool.perform { connection in
             try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in

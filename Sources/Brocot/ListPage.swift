@@ -47,7 +47,7 @@ public struct ListCursor: Hashable, Sendable {
 extension ListCursor: LosslessStringConvertible, Codable {
     /// Nil if the text is not a decimal number, or has more than 100 characters.
     public init?(_ text: String) {
-        guard text.utf8.count <= 100, let rank = PostgresNumeric(text), text != "NaN" else { return nil }
+        guard text.utf8.count <= 100, let rank = PostgresNumeric(text), rank.isFinite else { return nil }
         self.rank = rank
     }
 

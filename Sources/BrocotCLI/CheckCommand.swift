@@ -161,11 +161,9 @@ struct CheckCommand: AsyncParsableCommand {
 
     private func lookUp(_ table: String, on connection: Connection) async throws -> OrderedTable? {
         do {
-            return try await connection.run { connection throws in
-                try connection.transaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) {
-                    connection throws in
-                    try OrderedTable.named(table, on: connection)
-                }
+            return try await connection.inTransaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) {
+                connection throws in
+                try OrderedTable.named(table, on: connection)
             }
         } catch {
             throw CommandFailure.reason(for: error, on: connection)

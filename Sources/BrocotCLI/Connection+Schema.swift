@@ -20,9 +20,7 @@ extension Connection {
     private nonisolated func reading<Value: Sendable>(
         _ body: @escaping @Sendable (isolated Connection) throws(PostgresError) -> Value
     ) async throws(PostgresError) -> Value {
-        try await run { connection throws(PostgresError) in
-            try connection.transaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting], body)
-        }
+        try await inTransaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting], body)
     }
 
     /// Makes sure that no policy hides rows of Brocot's own tables from the current role.

@@ -4,9 +4,9 @@ import Migrations
 import Ordering
 
 extension Connection {
-    /// Makes sure that a superuser runs no code of the owners of these tables.
+    /// Makes sure that a superuser runs no code of the owners of these tables. It comes after ``requireSchema()``.
     ///
-    /// - Throws: `MigrationError` `.foreignObjects` or `.foreignTables`, with what to do.
+    /// - Throws: `MigrationError` `.foreignTables`, with what to do.
     nonisolated func requireTrusted(_ tables: UsedTables) async throws {
         try await Migrator(connection: self, lockTimeout: ReadingLockLimit.duration).refuseForeignTablesAsSuperuser(
             tables)
@@ -48,11 +48,8 @@ extension Connection {
         let namesake: String = try await orderedTable(named: list)
         let isOrderedTable =
             table == "items" && list != "items"
-            ? try await run { connection throws in
-                try connection.transaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) {
-                    connection throws in
-                    try OrderedTable.named(namesake, on: connection) != nil
-                }
+            ? try await inTransaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) { connection throws in
+                try OrderedTable.named(namesake, on: connection) != nil
             } : false
         return """
             The list "\(list.printable)" has no items.\(isOrderedTable

@@ -207,6 +207,7 @@ struct DaemonCommand: AsyncParsableCommand {
     ) async throws {
         let deadline = ContinuousClock.now + limit
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(2))
+        var loggedError: String?
         while true {
             do {
                 let first = try await Connection.connect(parameters, logger: logger)
@@ -221,8 +222,11 @@ struct DaemonCommand: AsyncParsableCommand {
                     case (_, .lockNotAvailable?): "a table is locked; trying again. See table locks of brocot doctor"
                     default: "the server went away; trying again"
                     }
-                logger.info(message, metadata: ["server": "\(parameters.summary)", "error": "\(error)"])
                 health.note(reasonNotStarted: "\(error)")
+                if loggedError != "\(error)" {
+                    logger.info(message, metadata: ["server": "\(parameters.summary)", "error": "\(error)"])
+                    loggedError = "\(error)"
+                }
             }
             // The last pause is shortened, so that the last attempt is at the deadline.
             try await Task.sleep(for: min(backoff.pause(), deadline - .now))

@@ -43,10 +43,9 @@ struct GrantCommand: AsyncParsableCommand {
         let database = try await connection.connect()
         try await database.requireWritable()
         try await database.requireSchema()
-        let unknown = try await database.run { [roles] connection throws(PostgresError) in
-            try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                try AccessGrants.unknownRoles(roles, on: connection)
-            }
+        let unknown = try await database.inTransaction(.repeatableReadOnly) {
+            [roles] connection throws(PostgresError) in
+            try AccessGrants.unknownRoles(roles, on: connection)
         }
         guard unknown.isEmpty else {
             let name = quoteIdentifier(unknown[0])
@@ -55,10 +54,8 @@ struct GrantCommand: AsyncParsableCommand {
                 "There is no role \(unknown.joined(separator: ", ")). Create it first: CREATE ROLE \(name) LOGIN")
         }
         try await dryRun ? printStatements(of: database) : grant(on: database)
-        let leftOut = try await database.run { connection throws(PostgresError) in
-            try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                try AccessGrants.leftOut(on: connection)
-            }
+        let leftOut = try await database.inTransaction(.repeatableReadOnly) { connection throws(PostgresError) in
+            try AccessGrants.leftOut(on: connection)
         }
         for reason in leftOut {
             Stream.error.printText("Left out: \(reason.printable). brocot doctor says what to do. Then run this again.")
@@ -66,10 +63,9 @@ struct GrantCommand: AsyncParsableCommand {
     }
 
     private func printStatements(of database: Connection) async throws {
-        let statements = try await database.run { [kind, roles] connection throws(PostgresError) in
-            try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                try AccessGrants.statements(kind, to: roles, on: connection)
-            }
+        let statements = try await database.inTransaction(.repeatableReadOnly) {
+            [kind, roles] connection throws(PostgresError) in
+            try AccessGrants.statements(kind, to: roles, on: connection)
         }
         Stream.output.printUnchanged(
             (["BEGIN"] + statements + ["COMMIT"]).map { $0.printableSQL + ";" }.joined(separator: "\n"))

@@ -12,12 +12,27 @@ import LibPQ
 enum Main {
     static func main() async {
         CoreDumps.forbid()
-        exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
+        exit(await run().rawValue)
+    }
+
+    /// The arguments as they were given. `CommandLine.arguments` replaces what is not UTF-8, so that two lists could become one.
+    private static func arguments() throws(CommandFailure) -> [String] {
+        var arguments: [String] = []
+        for (number, bytes) in UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
+            .enumerated().dropFirst()
+        {
+            guard let bytes, let argument = String(validatingCString: bytes) else {
+                throw CommandFailure(.usage, "Argument \(number) is not UTF-8.")
+            }
+            arguments.append(argument)
+        }
+        return arguments
     }
 
     /// Parses the arguments and runs the command. If it fails, the reason is written to standard error.
-    private static func run(_ arguments: [String]) async -> ExitStatus {
+    private static func run() async -> ExitStatus {
         do {
+            let arguments = try arguments()
             try refuseUnknownCommand(arguments.first)
             try await run(BrocotCommand.asyncParseAsRoot(arguments))
         } catch {

@@ -29,18 +29,16 @@ struct RankedItem: Encodable {
     ///   have a list with this key; otherwise `OrderingError`.
     static func read(_ list: ListIdentifier, limit: Int, on connection: Connection) async throws -> [RankedItem] {
         do {
-            let items = try await connection.run { connection throws in
-                try connection.transaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) {
-                    connection throws in
-                    if let names = try OrderedTable.named(list.orderedTable, on: connection)?.names {
-                        switch try TableLock.lock(names, on: connection) {
-                        case .locked: break
-                        case .notATable: throw CommandFailure.notATable(names)
-                        case .untrusted(let objects, let role): throw MigrationError.foreignTables(objects, role: role)
-                        }
+            let items = try await connection.inTransaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) {
+                connection throws in
+                if let names = try OrderedTable.named(list.orderedTable, on: connection)?.names {
+                    switch try TableLock.lock(names, on: connection) {
+                    case .locked: break
+                    case .notATable: throw CommandFailure.notATable(names)
+                    case .untrusted(let objects, let role): throw MigrationError.foreignTables(objects, role: role)
                     }
-                    return try ListReader.open(list, on: connection).get().items(limit: limit, on: connection)
                 }
+                return try ListReader.open(list, on: connection).get().items(limit: limit, on: connection)
             }
             return items.enumerated().map { position, item in
                 RankedItem(

@@ -16,7 +16,8 @@ struct RetryCommand: AsyncParsableCommand {
 
               SELECT id, list, items, error_code, error FROM brocot.move_log WHERE outcome = 'rejected' ORDER BY id DESC LIMIT 20
 
-            Exit status: 0 requested · 1 one of them was not rejected, or failed; nothing was requested · 3 migrations pending · 5 \
+            Exit status: 0 requested · 1 one of them was not rejected, or failed; nothing was requested, unless only the output could \
+            not be written · 3 migrations pending · 5 \
             another session kept a table locked · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
             code · 8 the database is newer
             """)

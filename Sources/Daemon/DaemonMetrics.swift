@@ -100,12 +100,12 @@ extension Daemon {
             "Connections that broke or could not be opened, of workers and of the listener.",
         "brocot_asleep": "1 while all workers wait for requests, else 0.",
         "brocot_pending_requests":
-            "Pending requests in the database, an estimate beyond 10,000. Sampled every 15 s; NaN if unknown.",
+            "Pending requests in the database, an estimate beyond 10,000. Sampled every 15 to 60 s; NaN if unknown.",
         "brocot_oldest_request_age_seconds":
-            "Age of the oldest pending request, 0 if there is none. Sampled every 15 s; NaN if unknown.",
+            "Age of the oldest pending request, 0 if there is none. Sampled every 15 to 60 s; NaN if unknown.",
         "brocot_held_lists":
             """
-        Lists whose request the database refused, and that wait for a person; paused lists don't count. Sampled every 15 s; NaN if unknown.
+        Lists whose request the database refused, and that wait for a person; paused lists don't count. Sampled every 15 to 60 s; NaN if unknown.
         """,
     ]
 }

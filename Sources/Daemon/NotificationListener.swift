@@ -28,23 +28,26 @@ struct NotificationListener: Sendable {
         var failures = ListenerFailures(logger)
         defer { health.noteEnd() }
         while !stopSignal.isSet, !Task.isCancelled {
+            var reasonNotReady: String?
             do {
                 health.noteWait()
                 let connection = try await Connection.connect(parameters, logger: logger)
                 interruption.set(connection)
                 defer { interruption.set(nil) }
-                let reasonNotReady = try await configuration.checkReadiness(connection)
+                reasonNotReady = try await configuration.checkReadiness(connection)
                 try await SleepFlag.listen(on: connection)
                 health.noteConnection(reasonNotReady: reasonNotReady)
                 let delivery = try await testDelivery(on: connection, &failures)
                 var session = ListenerSession(
                     self, on: connection, delivery, reasonNotReady: reasonNotReady, failures)
+                reasonNotReady = nil
                 defer { failures = session.failures }
                 try await session.run(until: stopSignal)
                 return
             } catch {
                 guard !stopSignal.isSet, !Task.isCancelled else { return }
-                health.noteLostConnection("\(error)")
+                // A standby refuses LISTEN. What was found before says what to do.
+                health.noteLostConnection(reasonNotReady ?? "\(error)")
                 metrics.noteLostConnectionOfListener()
                 failures.lostConnections.note("the listener lost its connection; trying again", error)
                 idleWorkers.wakeOne()

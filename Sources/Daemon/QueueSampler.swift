@@ -4,9 +4,11 @@ import MoveQueue
 /// Reads the state of the queue at intervals, for the gauges.
 struct QueueSampler {
     private static let interval = Duration.seconds(15)
-    /// At most this part of the time is spent on samples. The listener does nothing else meanwhile, and a sample takes long if the queue has
-    /// millions of deleted requests that a long transaction keeps.
+    /// At most this part of the time is spent on samples, as long as they don't come more rarely than with ``longestInterval``. The listener
+    /// does nothing else meanwhile, and a sample takes long if the queue has millions of deleted requests that a long transaction keeps.
     private static let largestShare = 1.0 / 100
+    /// An alert for requests that wait for a minute must not rely on older values.
+    private static let longestInterval = Duration.seconds(60)
 
     let metrics: DaemonMetrics
     let configuration: QueueConfiguration
@@ -17,6 +19,11 @@ struct QueueSampler {
     init(_ configuration: QueueConfiguration, metrics: DaemonMetrics) {
         self.configuration = configuration
         self.metrics = metrics
+    }
+
+    /// The time from the end of a sample to the beginning of the next one.
+    static func pause(afterSampleOf duration: Duration) -> Duration {
+        min(max(interval, duration / largestShare), longestInterval)
     }
 
     /// Takes a sample if one is due. An error of the server, such as a missing right, is only logged, because the daemon does
@@ -36,7 +43,7 @@ struct QueueSampler {
 
     private mutating func take(on connection: Connection, _ failures: inout FailureLog) async throws(PostgresError) {
         let start = ContinuousClock.now
-        defer { next = .now + max(Self.interval, start.duration(to: .now) / Self.largestShare) }
+        defer { next = .now + Self.pause(afterSampleOf: start.duration(to: .now)) }
         do throws(PostgresError) {
             let sample = try await connection.run { [configuration] connection throws(PostgresError) in
                 try QueueSample.take(configuration, on: connection)

@@ -13,6 +13,8 @@ struct ServerFailure {
     /// lock, the former error says nothing any more.
     static let validity = Duration.seconds(60)
 
+    /// The latest batch that failed as a whole. Its cause may be a lock on one of Brocot's tables.
+    private var failedBatch: (reason: String, time: ContinuousClock.Instant)?
     /// The first such failure since the latest decision.
     private var since: ContinuousClock.Instant?
     private var latest: (error: QueueError, time: ContinuousClock.Instant)?
@@ -21,20 +23,31 @@ struct ServerFailure {
     /// each failure, so that a list that does not fail is found soon among thousands.
     private var pause: Duration?
 
+    /// Whether the server counts as the cause.
+    var isServerTheCause: Bool { pause != nil }
+
     /// Why requests can't be applied now; nil if they can, as far as it is known.
-    var reasonNotReady: String? { pause == nil ? nil : latest.map { "\($0.error)" } }
+    var reasonNotReady: String? { isServerTheCause ? latest.map { "\($0.error)" } : failedBatch?.reason }
+
+    /// Records that a batch failed as a whole.
+    mutating func note(_ failure: BatchFailure, at now: ContinuousClock.Instant) { failedBatch = ("\(failure)", now) }
 
     /// Records the end of a turn.
     ///
     /// - Returns: How long the worker waits after this turn; nil if the server is no reason to wait. New requests end the wait.
     mutating func note(_ turn: WorkerRound.Turn, at now: ContinuousClock.Instant) -> Duration? {
         if let latest, now - latest.time > Self.validity { self = ServerFailure() }
+        if let failedBatch, now - failedBatch.time > Self.validity { self.failedBatch = nil }
         var hasTriedAll = turn.hasEndedRound
         switch turn.result {
         case .decided, .idle, .waiting:
             self = ServerFailure()
             return nil
-        case .postponed: hasTriedAll = true
+        case .postponed:
+            hasTriedAll = true
+            // The lists are the cause.
+            failedBatch = nil
+        // While a batch of another worker fails, its lists are locked.
         case .undecided, .gathering: break
         }
         let error = turn.result.errorOfServer

@@ -78,7 +78,7 @@ struct WorkerSession {
         case .undecided(let report):
             if !report.unavailable.isEmpty { worker.metrics.noteMissedLocks() }
             // While the server fails, the workers would end each other's pauses.
-            if result.needsAnotherWorker, memory.serverFailure.reasonNotReady == nil { worker.idleWorkers.wakeOne() }
+            if result.needsAnotherWorker, !memory.serverFailure.isServerTheCause { worker.idleWorkers.wakeOne() }
             try await reportLockHolders(of: report.claim.lockedByOthers)
         case .idle, .waiting, .postponed, .gathering:
             break
@@ -122,7 +122,8 @@ struct WorkerSession {
         worker.metrics.noteFailedBatch()
         memory.note(failure)
         if next == .goOn { return nil }
-        worker.health.note(reasonNotReady: "\(failure)")
+        memory.serverFailure.note(failure, at: .now)
+        worker.health.note(reasonNotReady: memory.serverFailure.reasonNotReady)
         if next == .end { return .refused(QueueRefused(reason: "\(failure)")) }
         await worker.stopSignal.wait(
             atMost: next == .backOff

@@ -254,8 +254,8 @@ private func hint(after sqlState: SQLState?, _ message: String, _ parameters: Co
     switch sqlState {
     case .tooManyConnections?:
         """
-        Raise max_connections, or the CONNECTION LIMIT of the role or the database. A daemon needs one connection for each worker \
-        and one more, and another one for moments.
+        Use fewer connections, or raise max_connections, or the CONNECTION LIMIT of the role or the database. A daemon needs one \
+        connection for each worker and one more, and another one for moments.
         """
     // The server refuses a setting in `options` with the same SQLSTATE.
     case .insufficientPrivilege? where message.contains("for database "):

@@ -162,7 +162,7 @@ extension Connection {
     /// Whether the server is known to have closed the idle connection. The check reads only what has already arrived: it
     /// sends nothing and does not wait.
     package var isClosedByServer: Bool {
-        guard let pointer = try? handle.live() else { return true }
+        guard let pointer = try? handle.live(), PQstatus(pointer) != CONNECTION_BAD else { return true }
         // The server's last message, such as "terminating connection", comes before the end of the stream.
         for _ in 0..<3 where interruption.pipe.wait(socket: PQsocket(pointer), timeout: .zero) == .socket {
             if PQconsumeInput(pointer) == 0 { return true }

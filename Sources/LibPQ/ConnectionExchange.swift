@@ -62,7 +62,8 @@ extension Connection {
         throw PostgresError(
             fields: .init(
                 code: isCausedBySession ? .connectionLost : .server,
-                message: "a function changed client_encoding, and text is read as UTF-8",
+                message:
+                    "a statement or a function changed client_encoding, but text is read as UTF-8; leave this setting unchanged",
                 sqlState: .triggeredActionException,
                 isConnectionLost: isCausedBySession))
     }
@@ -83,7 +84,7 @@ extension Connection {
                 throw PostgresError(
                     .protocolMisuse, "a replication connection can't run statements", isConnectionLost: true)
             case PGRES_COPY_OUT:
-                failure = failure ?? copyMisuse("COPY TO")
+                failure = failure ?? copyMisuse("COPY … TO STDOUT", insteadOf: "SELECT")
                 try discardCopy(pointer, since: start)
             case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE:
                 failure = failure ?? result.serverError()
@@ -211,11 +212,9 @@ extension Connection {
 
 @Sendable
 func refuseCopy(_: OpaquePointer) throws(PostgresError) {
-    throw copyMisuse("COPY FROM")
+    throw copyMisuse("COPY … FROM STDIN", insteadOf: "INSERT … SELECT … FROM unnest(…)")
 }
 
-private func copyMisuse(_ statement: String) -> PostgresError {
-    PostgresError(
-        .protocolMisuse, "\(statement) can't be run as an ordinary statement", hint: "Use copyIn for COPY … FROM STDIN."
-    )
+private func copyMisuse(_ statement: String, insteadOf alternative: String) -> PostgresError {
+    PostgresError(.protocolMisuse, "\(statement) can't be run as an ordinary statement", hint: "Use \(alternative).")
 }

@@ -153,7 +153,7 @@ private func parse(_ url: String) throws(PostgresError) -> [String: String] {
         if let key = unknownParameter(in: url, reason) {
             throw PostgresError(
                 .invalidParameters, "The connection URL can't be understood: libpq has no parameter \"\(key)\".",
-                hint: "Remove it, or give Brocot a URL of its own: BROCOT_DATABASE_URL.")
+                hint: "Give Brocot a URL without it. The program brocot reads BROCOT_DATABASE_URL before DATABASE_URL.")
         }
         throw invalidParameters(harmlessReason(reason))
     }

@@ -7,6 +7,8 @@ package struct TransactionMode: Sendable {
     /// A statement that changes the `search_path`, which is sent together with BEGIN.
     fileprivate let searchPath: String?
 
+    fileprivate var isReadOnly: Bool { clause.hasSuffix("READ ONLY") }
+
     /// Every statement sees what was committed before it began; may write. The schemas of the session's `search_path` stay in
     /// it, because users' triggers may need them. So each operator and function must have exactly the types of its arguments,
     /// or be qualified: see docs/decisions/pg-catalog-first.md.
@@ -37,9 +39,9 @@ extension Connection {
     /// and values) are SET LOCAL in the same round trip as BEGIN. Names without a schema are looked up in `pg_catalog`
     /// first or, in some modes, only there, whatever the session's `search_path` is. Settings that the server is too old for are left out.
     ///
-    /// - Throws: What `body` throws. `commitOutcomeUnknown` if the connection broke or the task was cancelled during COMMIT; any other error means
-    ///   that the transaction changed nothing. `protocolMisuse` if a transaction is already open (use ``savepoint(_:_:)``),
-    ///   or if `body` returned normally although one of its statements had failed.
+    /// - Throws: What `body` throws. `commitOutcomeUnknown` if the connection broke or the task was cancelled during the COMMIT of a
+    ///   transaction that may write; any other error means that the transaction changed nothing. `protocolMisuse` if a transaction is already
+    ///   open (use ``savepoint(_:_:)``), or if `body` returned normally although one of its statements had failed.
     package func transaction<Value>(
         _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],
         _ body: (isolated Connection) throws(PostgresError) -> Value
@@ -53,6 +55,24 @@ extension Connection {
         _ body: (isolated Connection) throws -> Value
     ) throws -> Value {
         try transaction(mode, settings: settings, wrapping: { $0 }, body)
+    }
+
+    /// Runs a unit of work that is one transaction: see ``run(_:)`` and ``transaction(_:settings:_:)``.
+    package nonisolated func inTransaction<Value: Sendable>(
+        _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],
+        _ body: @Sendable (isolated Connection) throws(PostgresError) -> Value
+    ) async throws(PostgresError) -> Value {
+        try await run { connection throws(PostgresError) in
+            try connection.transaction(mode, settings: settings, body)
+        }
+    }
+
+    /// The same, for a `body` that throws errors of several types.
+    package nonisolated func inTransaction<Value: Sendable>(
+        _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],
+        _ body: @Sendable (isolated Connection) throws -> Value
+    ) async throws -> Value {
+        try await run { connection throws in try connection.transaction(mode, settings: settings, body) }
     }
 
     /// The same, for a `body` that throws errors of one other type, which `wrap` makes of an error of BEGIN or COMMIT.
@@ -69,7 +89,7 @@ extension Connection {
             throw error
         }
         do throws(PostgresError) {
-            try commit()
+            try commit(mode)
         } catch {
             rollBack()
             throw wrap(error)
@@ -145,19 +165,21 @@ extension Connection {
         }
     }
 
-    private func commit() throws(PostgresError) {
+    private func commit(_ mode: TransactionMode) throws(PostgresError) {
         // Then COMMIT was not sent.
         if isLost { _ = try handle.live() }
         guard transactionStatus != .idle else {
             throw PostgresError(
                 .protocolMisuse, "a statement such as COMMIT or ROLLBACK ended the transaction before its end")
         }
+        // A server that had ended the session did not get COMMIT.
+        let hasNoEffect = mode.isReadOnly || isClosedByServer
         let result: ResultHandle
         do throws(PostgresError) {
             result = try execute(script: "COMMIT", .commit)
         } catch {
             // The server may have committed before the connection broke.
-            throw error.isConnectionLost ? error.ofLostCommit : error
+            throw error.isConnectionLost && !hasNoEffect ? error.ofLostCommit : error
         }
         guard result.commandTag == "COMMIT" else {
             throw PostgresError(

@@ -5,6 +5,8 @@ package struct PostgresNumeric: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { text }
 
+    package var isFinite: Bool { !["NaN", "Infinity", "-Infinity"].contains(text) }
+
     /// nil if the text isn't a decimal number. An exponent is not accepted.
     package init?(_ text: String) {
         let digits = (text.hasPrefix("-") ? text.dropFirst() : text[...]).split(

@@ -24,11 +24,13 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         self = stringInterpolation.sql
     }
 
-    /// The text, with `$1`, `$2`, … in the places of the parameters.
+    /// The text, with `$1`, `$2`, … in the places of the parameters. A digit after a parameter would be read as a part of its number,
+    /// so a space comes between them.
     package var text: String {
         var text = texts[0]
         for (index, part) in texts.dropFirst().enumerated() {
-            text += "$\(index + 1)" + part
+            let startsWithDigit = part.utf8.first.map { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } ?? false
+            text += "$\(index + 1)" + (startsWithDigit ? " " : "") + part
         }
         return text
     }

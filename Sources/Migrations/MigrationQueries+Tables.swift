@@ -1,13 +1,6 @@
 internal import LibPQ
 
 extension MigrationQueries {
-    /// Whether the current role is a superuser, and whether the table of the orders exists.
-    static let isSuperuserWithRegistry: SQL = """
-        SELECT (\(isSuperuser)), EXISTS (
-            SELECT FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-            WHERE n.nspname = 'brocot' AND c.relname = 'ordered_tables' AND c.relkind = 'r')
-        """
-
     /// What in these tables can run code of a role that a superuser does not trust, with the role, and the superuser's name: the
     /// tables with their partitions, the types of their columns, and the functions of their triggers. There are no rows unless
     /// the current role is a superuser.

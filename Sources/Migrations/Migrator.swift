@@ -32,20 +32,20 @@ package struct Migrator: Sendable {
         try await status(trusting: .grantedRolesAndTriggers)
     }
 
-    /// Makes sure that a superuser's connection runs no code of the owners of these tables with its rights, and none of objects
-    /// in schema `brocot`. Without the schema there are no attached tables.
+    /// Makes sure that a superuser's connection runs no code of the owners of these tables with its rights. It reads a table of schema
+    /// `brocot`, so ``versionState()`` or ``status()`` must have found the present schema before.
     ///
-    /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)``; ``MigrationError/foreignTables(_:role:)``;
-    ///   ``MigrationError/database(_:)``.
+    /// - Throws: ``MigrationError/foreignTables(_:role:)``; ``MigrationError/database(_:)``.
     package func refuseForeignTablesAsSuperuser(_ tables: UsedTables) async throws(MigrationError) {
         try await reading { connection throws in
-            try Self.refuseForeignObjects(trusting: .everybodyUnlessSuperuser, on: connection)
-            let row = try connection.query(MigrationQueries.isSuperuserWithRegistry).single()
-            let (isSuperuser, hasRegistry): (Bool, Bool) = (try row.decode(0), try row.decode(1))
-            guard isSuperuser, hasRegistry || !tables.isRegistered else { return }
+            guard try Self.isSuperuser(on: connection) else { return }
             let (objects, role) = try Self.foreignTables(tables, on: connection)
             if !objects.isEmpty { throw MigrationError.foreignTables(objects, role: role) }
         }
+    }
+
+    private static func isSuperuser(on connection: isolated Connection) throws(PostgresError) -> Bool {
+        try connection.query(MigrationQueries.isSuperuser).single().decode(0)
     }
 
     /// The objects of these tables whose code a superuser does not trust, and the superuser's name. Nothing for another role. The
@@ -63,7 +63,10 @@ package struct Migrator: Sendable {
 
     private var readingSettings: [(String, String)] {
         // Compiling a query of the catalogs takes seconds, for milliseconds of work, where the server's settings make its plan seem expensive.
-        [("search_path", "pg_catalog, pg_temp"), ("lock_timeout", "\(max(1, lockTimeout.milliseconds))"), ("jit", "off")]
+        [
+            ("search_path", "pg_catalog, pg_temp"), ("lock_timeout", "\(max(1, lockTimeout.milliseconds))"),
+            ("jit", "off"),
+        ]
     }
 
     private func status(
@@ -187,11 +190,7 @@ package struct Migrator: Sendable {
     static func refuseForeignObjects(
         trusting trust: MigrationQueries.Trust, isFirstRun: Bool = false, on connection: isolated Connection
     ) throws {
-        if trust == .everybodyUnlessSuperuser,
-            try !connection.query(MigrationQueries.isSuperuser).single().decode(0, as: Bool.self)
-        {
-            return
-        }
+        if trust == .everybodyUnlessSuperuser, try !isSuperuser(on: connection) { return }
         let statement = MigrationQueries.foreignObjects(trusting: trust, isFirstRun: isFirstRun)
         let objects = try connection.query(SQL(unsafeRaw: statement))
             .map { row throws(PostgresError) in ForeignObject(name: try row.decode(0), owner: try row.decode(1)) }

@@ -11,11 +11,6 @@ package enum UsedTables: Sendable {
     /// A table that need not be attached yet.
     case table(schema: String, name: String)
 
-    var isRegistered: Bool {
-        if case .table = self { return false }
-        return true
-    }
-
     /// A query for their schemas and names.
     var names: SQL {
         switch self {

@@ -7,11 +7,8 @@ extension Connection {
     nonisolated func queryInTransaction(
         _ statement: SQL, settings: [(String, String)] = []
     ) async throws(PostgresError) -> Rows {
-        try await run { connection throws(PostgresError) in
-            try connection.transaction(.readCommittedAfterTriggers, settings: settings) {
-                connection throws(PostgresError) in
-                try connection.query(statement)
-            }
+        try await inTransaction(.readCommittedAfterTriggers, settings: settings) { connection throws(PostgresError) in
+            try connection.query(statement)
         }
     }
 }

@@ -54,7 +54,9 @@ import Testing
         }
     }
 
-    @Test("/readyz fails while the server is away, and /healthz succeeds all the time", .database(on: .own()))
+    @Test(
+        "/readyz fails while the server is away or a standby, and /healthz succeeds all the time", .database(on: .own())
+    )
     func readiness() async throws {
         try await withDaemon { daemon, port in
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
@@ -74,6 +76,12 @@ import Testing
             #expect(back.body == "ready\n")
             let lost = try await HTTPProbe.get("/metrics", port: port).body
             #expect(!lost.contains("brocot_connections_lost_total{by=\"listener\"} 0\n"))
+            await cluster.stop()
+            #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
+            try await cluster.start()
+            _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+                $0.status == 503 && $0.body.contains("is a standby, which can't be written to. Connect to the primary")
+            }
         }
     }
 

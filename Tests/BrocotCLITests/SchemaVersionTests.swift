@@ -65,7 +65,8 @@ import Testing
         try await connection.execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY)")
         try await connection.execute(change)
         for command in [
-            ["attach", "public.tasks", "--item", "id"], ["detach", "public.tasks"], ["check"], ["check", "l"], ["show", "l"],
+            ["attach", "public.tasks", "--item", "id"], ["detach", "public.tasks"], ["check"], ["check", "l"],
+            ["show", "l"],
             ["import", "l"], ["status"], ["pause"], ["resume"], ["release", "--all"], ["retry", "1"],
             ["grant", "reader", "postgres"],
         ] {

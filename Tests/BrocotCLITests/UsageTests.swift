@@ -1,3 +1,4 @@
+import Subprocess
 import TestPostgres
 import Testing
 
@@ -22,6 +23,14 @@ import Testing
         #expect(result.exitCode == 2)
         #expect(result.output.isEmpty)
         #expect(result.errors.contains("Usage: brocot") || result.errors.contains("--help"))
+    }
+
+    @Test("An argument that is not UTF-8 is refused with 2, and not changed") func notUTF8() async throws {
+        let result = try await Subprocess.run(
+            .path("/bin/sh"), arguments: ["-c", #"exec "$0" show "$(printf 'caf\351')""#, BrocotProgram.path],
+            output: .string(limit: 1 << 10), error: .string(limit: 1 << 10))
+        #expect(result.terminationStatus == .exited(2))
+        #expect(result.standardError == "brocot: Argument 2 is not UTF-8.\n")
     }
 
     @Test(
@@ -52,9 +61,7 @@ import Testing
         let help = try await BrocotProcess.run(arguments, databaseURL: "")
         #expect(help.output.contains("Exit status: 0"), "\(help.output)")
         let text = help.output.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        // These two use tables that later versions of the schema have too.
-        let needsThisVersion = !["import", "show"].contains(command)
-        #expect(text.contains("8 the database is newer") == needsThisVersion, "\(help.output)")
+        #expect(text.contains("8 the database is newer"), "\(help.output)")
         // Every command refuses code of other roles to a superuser.
         #expect(text.contains(" · 7 "), "\(help.output)")
         let readsStandbys = ["migrate status", "migrate plan", "show", "status"].contains(command)

@@ -121,6 +121,8 @@ struct LibraryConnectionTests {
         #expect(await failureCode { _ = try await BrocotClient.connect("http://localhost") } == .invalidArgument)
         #expect(
             await failureCode { _ = try await BrocotClient.connect(maximumConnections: 0) } == .invalidArgument)
+        #expect(
+            await failureCode { _ = try await BrocotClient.connect(maximumConnections: 201) } == .invalidArgument)
         #expect(await failureCode { _ = try await BrocotClient.connect(answerTimeout: .zero) } == .invalidArgument)
     }
 }

@@ -32,6 +32,12 @@ struct LibraryPageTests {
         #expect(page.next == nil)
     }
 
+    @Test(
+        "Only the text of a finite decimal number is a cursor", arguments: ["NaN", "Infinity", "-Infinity", "1e5", ""])
+    func noCursor(text: String) {
+        #expect(ListCursor(text) == nil)
+    }
+
     @Test("A cursor that is sent as text or JSON keeps its exact place between very close ranks")
     func exactCursor() async throws {
         let fixture = try await LibraryFixture()

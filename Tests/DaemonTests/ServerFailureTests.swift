@@ -79,6 +79,23 @@ import Testing
         #expect(failure.reasonNotReady == nil)
     }
 
+    /// While a table of Brocot's is locked, the batches of all workers fail in turn, and meanwhile each finds its lists locked by the other.
+    @Test("A batch that failed as a whole is a reason until lists are decided or postponed, or for a minute")
+    func failedBatch() {
+        let failed = BatchFailure(.database(PostgresError(fields: .init(code: .server, message: "failed"))))
+        for (next, seconds, reason) in [
+            (.undecided(BatchReport()), 1.0, "failed"), (.undecided(BatchReport()), 59, "failed"),
+            (.undecided(BatchReport()), 61, nil), (.postponed(until: Self.start), 1, nil), (.idle, 1, nil),
+            (.decided(BatchReport()), 1, nil),
+        ] as [(WorkerRound.TurnResult, Double, String?)] {
+            var failure = ServerFailure()
+            failure.note(failed, at: Self.start)
+            #expect(failure.reasonNotReady == "failed" && !failure.isServerTheCause)
+            #expect(pause(&failure, after: Self.turn(next), seconds: seconds) == nil)
+            #expect(failure.reasonNotReady == reason, "\(next) after \(seconds) s")
+        }
+    }
+
     @Test("Other errors of lists are never the server's", arguments: ["42501", "55P03", "57014", "XX000"])
     func otherErrors(state: String) {
         var failure = ServerFailure()

@@ -57,7 +57,9 @@ import Testing
         let error = try #require(throws: PostgresError.self) { try ConnectionParameters(url: url) }
         #expect(error.code == .invalidParameters)
         #expect(error.message == #"The connection URL can't be understood: libpq has no parameter "schema"."#)
-        #expect(error.hint == "Remove it, or give Brocot a URL of its own: BROCOT_DATABASE_URL.")
+        #expect(
+            error.hint
+                == "Give Brocot a URL without it. The program brocot reads BROCOT_DATABASE_URL before DATABASE_URL.")
     }
 
     @Test func `A password with percent-encoded characters is decoded`() throws {

@@ -3,6 +3,12 @@ import LibPQ
 import TestPostgres
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 @Suite(.commonDatabase, .timeLimit(.minutes(30))) struct LostConnectionTests {
     @Test(
         "A statement that has no answer in time is stopped on the server, so that it keeps no locks",
@@ -65,6 +71,21 @@ import Testing
         connection.wakeUp()
         _ = try await administrator.query("SELECT pg_terminate_backend(\(connection.backendProcessIdentifier), 5000)")
         #expect(await connection.isClosedByServer)
+    }
+
+    @Test func `A transaction whose session had ended before COMMIT is known to have no effect`() async throws {
+        let connection = try await connect()
+        let error = try await postgresError {
+            try await connection.run { connection in
+                try connection.transaction { connection in
+                    try connection.execute("SET LOCAL idle_in_transaction_session_timeout = 1")
+                    let deadline = ContinuousClock.now + .seconds(30)
+                    while !connection.isClosedByServer, .now < deadline { usleep(1000) }
+                }
+            }
+        }
+        #expect(error.code == .connectionLost)
+        #expect(error.sqlState == SQLState(rawValue: "25P03"))
     }
 
     @Test(.database(migrated: false)) func `A transaction whose session was ended has no effect`() async throws {

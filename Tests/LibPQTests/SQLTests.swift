@@ -8,6 +8,11 @@ import Testing
         #expect(statement.text == "SELECT $1 + $2, $3")
     }
 
+    @Test func `A digit after a value is no part of the number of its parameter`() {
+        let statement: SQL = "SELECT \(1)0, \(2)\(unsafeRaw: "5")"
+        #expect(statement.text == "SELECT $1 0, $2 5")
+    }
+
     @Test func `A fragment is inserted with its parameters`() {
         let condition: SQL = "a = \(1) AND b = \(2)"
         let statement: SQL = "SELECT \("x") WHERE \(condition) OR c = \(3)"

@@ -73,6 +73,20 @@ struct ForeignObjectTests {
         }
     }
 
+    @Test("Objects of other schemas that name schema brocot do not count as objects in it") func namedElsewhere()
+        async throws
+    {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: """
+                CREATE SCHEMA brocot;
+                CREATE FUNCTION public.name() RETURNS regnamespace RETURN 'brocot'::regnamespace;
+                CREATE TABLE public.names (name regnamespace DEFAULT 'brocot'::regnamespace);
+                CREATE VIEW public.all_names AS SELECT 'brocot'::regnamespace;
+                """)
+        #expect(try await Migrator(connection: owner, set: try migrations("SELECT 1")).up().count == 1)
+    }
+
     @Test(
         "migrate up says that the history is missing if the schema was restored without it, and does not advise to drop the objects"
     )

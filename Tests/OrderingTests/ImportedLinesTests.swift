@@ -34,6 +34,17 @@ import Testing
     }
 
     @Test(
+        "A line with a byte order mark is read to its end before its length is judged",
+        arguments: [(1024, [String(repeating: "k", count: 1024), "b"]), (1027, [])])
+    func longLineWithByteOrderMark(length: Int, expected: [String]) {
+        let lines = lines([
+            [0xEF, 0xBB, 0xBF] + Array(repeating: UInt8(ascii: "k"), count: 1023),
+            Array(repeating: UInt8(ascii: "k"), count: length - 1023) + Array("\nb\n".utf8),
+        ])
+        #expect(keys(lines) == expected)
+    }
+
+    @Test(
         "An imported line that can't be a key is reported with its number",
         arguments: [
             (Array("a\n\nb\n".utf8), 2, "it is empty"), (Array("a\nb\n\r\n".utf8), 3, "it is empty"),

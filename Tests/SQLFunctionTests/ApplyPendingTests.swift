@@ -37,6 +37,28 @@ struct ApplyPendingTests {
         #expect(try await caller.applyPending("'items'") == 3)
     }
 
+    /// pg_stat_xact_user_tables counts what this transaction reads.
+    @Test("apply_pending reads only the requests of the given list and of the lists with which it exchanges items")
+    func readsOneList() async throws {
+        try await connection.execute(
+            script: """
+                SELECT brocot.move('other ' || number % 100, number::text, last => true) FROM generate_series(1, 2000) AS number;
+                SELECT brocot.move('a', '1', last => true), brocot.move('a', '1', last => true, from_list => 'b'),
+                    brocot.move('b', '2', last => true);
+                BEGIN
+                """)
+        #expect(try await caller.applyPending("'items', 'a'") == 3)
+        let read = try await connection.query(
+            """
+            SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_tables
+            WHERE relid = 'brocot.move_requests'::regclass
+            """
+        ).single().decode(0, as: Int.self)
+        #expect((3...50).contains(read), "\(read) rows were read")
+        try await connection.execute(script: "COMMIT")
+        #expect(try await caller.pending() == 2000)
+    }
+
     @Test("apply_pending skips requests of a held list, and requests that wait behind them")
     func held() async throws {
         try await connection.execute(

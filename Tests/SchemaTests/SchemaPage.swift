@@ -115,7 +115,8 @@ extension SchemaPage {
             name: "queue", title: "Functions that manage the queue",
             functions: [
                 "check_registered", "pause", "resume", "cancel", "retry", "release", "reject_pending", "forget_refusal",
-                "apply_pending", "lock_pending_lists", "decide", "apply_request", "error_code", "plain_signature",
+                "apply_pending", "lock_pending_lists", "pending_of_list", "decide", "apply_request", "error_code",
+                "plain_signature",
             ]),
         SchemaPage(
             name: "ranks", title: "Functions that calculate ranks",

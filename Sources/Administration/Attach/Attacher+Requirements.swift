@@ -71,11 +71,9 @@ extension Attacher {
     package func requireOwnRanks(_ plan: AttachPlan) async throws(AttachError) {
         guard let statement = plan.hasForeignRanks else { return }
         let hasForeignRanks: Bool = try await wrappingErrors {
-            try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
-                    connection throws(PostgresError) in
-                    try connection.query(statement).single().decode(0)
-                }
+            try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.settings) {
+                connection throws(PostgresError) in
+                try connection.query(statement).single().decode(0)
             }
         }
         guard hasForeignRanks else { return }

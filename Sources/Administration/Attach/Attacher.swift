@@ -175,11 +175,9 @@ package struct Attacher: Sendable {
     ) async throws(AttachError) -> Value {
         try await wrappingErrors {
             try await retryingConflicts { _ in
-                try await connection.run { connection throws(PostgresError) in
-                    try connection.transaction(.repeatableReadOnly, settings: TableReader.settings + settings) {
-                        connection throws(PostgresError) in
-                        try body(connection)
-                    }
+                try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.settings + settings) {
+                    connection throws(PostgresError) in
+                    try body(connection)
                 }
             }
         }

@@ -12,7 +12,9 @@ enum DefinitionText {
         return reduced(one, by: part) == reduced(other, by: part)
     }
 
-    private typealias Part = Regex<(Substring, name: Substring?, constant: Substring?, cast: Substring?, other: Substring?)>
+    private typealias Part = Regex<
+        (Substring, name: Substring?, constant: Substring?, cast: Substring?, other: Substring?)
+    >
 
     private static func reduced(_ text: String, by part: Part) -> String {
         text.replacing(part) { match -> String in

@@ -63,11 +63,10 @@ struct EqualRanks: Sendable {
     /// - Returns: How many rows lost their rank.
     /// - Throws: ``AttachError/rowNotWritten(orderedTable:item:)``; an error of the database.
     private func removeBatch(after number: Int, on connection: Connection) async throws -> Int {
-        let (removed, notWritten) = try await connection.run { connection throws(PostgresError) in
-            try connection.transaction(settings: settings) { connection throws(PostgresError) in
-                let row = try connection.query(batch(after: number)).single()
-                return (try row.decode(0, as: Int.self), try row.decode(1, as: String?.self))
-            }
+        let (removed, notWritten) = try await connection.inTransaction(settings: settings) {
+            connection throws(PostgresError) in
+            let row = try connection.query(batch(after: number)).single()
+            return (try row.decode(0, as: Int.self), try row.decode(1, as: String?.self))
         }
         if let notWritten { throw AttachError.rowNotWritten(orderedTable: names.orderedTable, item: notWritten) }
         return removed

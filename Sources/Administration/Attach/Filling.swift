@@ -44,14 +44,12 @@ struct Filling: Sendable {
         return try await wrappingErrors {
             let stored = try await count()
             guard stored == 0 else { return .stored(stored) }
-            return try await connection.run { [statements] connection throws(PostgresError) in
-                try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
-                    connection throws(PostgresError) in
-                    guard try connection.query(statements.hasOrder).single().decode(0, as: Bool.self) else {
-                        return .all
-                    }
-                    return .keptOrder(unplaced: try connection.query(statements.countOfUnplaced).single().decode(0))
+            return try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.settings) {
+                [statements] connection throws(PostgresError) in
+                guard try connection.query(statements.hasOrder).single().decode(0, as: Bool.self) else {
+                    return .all
                 }
+                return .keptOrder(unplaced: try connection.query(statements.countOfUnplaced).single().decode(0))
             }
         }
     }
@@ -84,12 +82,10 @@ struct Filling: Sendable {
     func check(order: String) async throws(AttachError) {
         do {
             try await wrappingErrors {
-                try await connection.run { [statements] connection throws(PostgresError) in
-                    try connection.transaction(.repeatableReadOnly, settings: TableReader.ofWholeTables) {
-                        connection throws(PostgresError) in
-                        _ = try connection.query(statements.tryConstants(of: order))
-                        _ = try connection.query(statements.tryOrder(order))
-                    }
+                try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.ofWholeTables) {
+                    [statements] connection throws(PostgresError) in
+                    _ = try connection.query(statements.tryConstants(of: order))
+                    _ = try connection.query(statements.tryOrder(order))
                 }
             }
         } catch {
@@ -122,13 +118,11 @@ struct Filling: Sendable {
     private func place(_ progress: @Sendable (Int, Int) -> Void) async throws(AttachError) {
         try await wrappingErrors {
             try await place(try await count(), rowLookUp(), progress)
-            try await connection.run { [names] connection throws(PostgresError) in
-                try connection.transaction(.callersReadCommitted, settings: TableReader.settings) {
-                    connection throws(PostgresError) in
-                    try connection.execute(script: StepRunner.becomeRegistryOwner)
-                    for statement in RegistryStatements.filled(names.orderedTable) {
-                        _ = try connection.execute(SQL(unsafeRaw: statement))
-                    }
+            try await connection.inTransaction(.callersReadCommitted, settings: TableReader.settings) {
+                [names] connection throws(PostgresError) in
+                try connection.execute(script: StepRunner.becomeRegistryOwner)
+                for statement in RegistryStatements.filled(names.orderedTable) {
+                    _ = try connection.execute(SQL(unsafeRaw: statement))
                 }
             }
         }
@@ -137,10 +131,8 @@ struct Filling: Sendable {
     /// How rows of the table are found by their keys. The table is registered before its rows are placed.
     private func rowLookUp() async throws -> RowLookUp {
         let name = names.orderedTable
-        let table = try await connection.run { connection throws in
-            try connection.transaction(.repeatableReadOnly) { connection throws in
-                try OrderedTable.named(name, on: connection)
-            }
+        let table = try await connection.inTransaction(.repeatableReadOnly) { connection throws in
+            try OrderedTable.named(name, on: connection)
         }
         guard let table else {
             throw AttachError.refused("Table \(name) was detached meanwhile. Run the same brocot attach again.")
@@ -183,15 +175,14 @@ struct Filling: Sendable {
     ///
     /// - Throws: ``AttachError/rowNotWritten(orderedTable:item:)``; an error of the database.
     private func placeBatch(after begin: Int64, size: Int, _ lookUp: RowLookUp) async throws -> (Int, Int64?) {
-        try await connection.run { [statements, names] connection throws in
-            try connection.transaction(settings: statements.settings) { connection throws in
-                let row = try connection.query(statements.batch(after: begin, size: size, lookUp)).single()
-                if let item = try row.decode(2, as: String?.self) {
-                    // The next run would take a row with another rank for placed. So the batch is rolled back.
-                    throw AttachError.rowNotWritten(orderedTable: names.orderedTable, item: item)
-                }
-                return (try row.decode(0), try row.decode(1))
+        try await connection.inTransaction(settings: statements.settings) {
+            [statements, names] connection throws in
+            let row = try connection.query(statements.batch(after: begin, size: size, lookUp)).single()
+            if let item = try row.decode(2, as: String?.self) {
+                // The next run would take a row with another rank for placed. So the batch is rolled back.
+                throw AttachError.rowNotWritten(orderedTable: names.orderedTable, item: item)
             }
+            return (try row.decode(0), try row.decode(1))
         }
     }
 }

@@ -42,11 +42,9 @@ struct LockedRowsWait {
     }
 
     private func holders(on connection: Connection) async throws -> [DescribedLockHolder] {
-        try await connection.run { [names] connection throws(PostgresError) in
-            try connection.transaction(settings: TableReader.settings) { connection throws(PostgresError) in
-                try connection.query(LockHolderStatements.ofRows(of: names)).map { row throws(PostgresError) in
-                    try DescribedLockHolder(row)
-                }
+        try await connection.inTransaction(settings: TableReader.settings) { [names] connection throws(PostgresError) in
+            try connection.query(LockHolderStatements.ofRows(of: names)).map { row throws(PostgresError) in
+                try DescribedLockHolder(row)
             }
         }
     }

@@ -97,15 +97,13 @@ package struct Doctor: Sendable {
         _ body: @Sendable (isolated Connection) throws(PostgresError) -> CheckResult
     ) async -> CheckResult {
         do throws(PostgresError) {
-            return try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(
-                    .repeatableReadOnly,
-                    settings: [
-                        ("lock_timeout", "\(Self.lockTimeout.milliseconds)"),
-                        ("statement_timeout", "\(Self.statementTimeout.milliseconds)"),
-                        TableReader.printedNames,
-                    ], body)
-            }
+            return try await connection.inTransaction(
+                .repeatableReadOnly,
+                settings: [
+                    ("lock_timeout", "\(Self.lockTimeout.milliseconds)"),
+                    ("statement_timeout", "\(Self.statementTimeout.milliseconds)"),
+                    TableReader.printedNames,
+                ], body)
         } catch {
             guard !error.isConnectionLost else { return Self.connectionLost(check, error) }
             let message = "could not be checked: \(error.message)"

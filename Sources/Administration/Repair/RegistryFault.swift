@@ -98,10 +98,8 @@ extension TableRepair {
     /// - Throws: ``AttachError/database(_:)``.
     package func registryFaults(of table: String?) async throws(AttachError) -> [RegistryFault] {
         let faults = try await wrappingErrors {
-            try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                    try RegistryFault.all(on: connection)
-                }
+            try await connection.inTransaction(.repeatableReadOnly) { connection throws(PostgresError) in
+                try RegistryFault.all(on: connection)
             }
         }
         guard let table else { return faults }

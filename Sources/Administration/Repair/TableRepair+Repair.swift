@@ -122,13 +122,11 @@ extension TableRepair {
     ) async throws(AttachError) {
         try await wrappingErrors {
             try await retryingConflicts(orLocks: true, attempts: attempts) { _ in
-                try await connection.run { connection throws in
-                    try connection.transaction(settings: settings) { connection throws in
-                        try connection.execute(script: "SET LOCAL lock_timeout = \(Self.lockTimeout.milliseconds)")
-                        if let lock { try connection.execute(lock.lock) }
-                        try Self.lock(names, on: connection)
-                        for statement in statements { _ = try connection.execute(statement) }
-                    }
+                try await connection.inTransaction(settings: settings) { connection throws in
+                    try connection.execute(script: "SET LOCAL lock_timeout = \(Self.lockTimeout.milliseconds)")
+                    if let lock { try connection.execute(lock.lock) }
+                    try Self.lock(names, on: connection)
+                    for statement in statements { _ = try connection.execute(statement) }
                 }
             }
         }

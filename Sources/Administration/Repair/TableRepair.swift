@@ -20,12 +20,10 @@ package struct TableRepair: Sendable {
     /// The orders of all attached tables, or the order with this name.
     package func definitions(named name: String?) async throws(AttachError) -> [OrderDefinition] {
         try await wrappingErrors {
-            try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                    try RegisteredOrder.attached(on: connection)
-                        .filter { name?.utf8.elementsEqual($0.name.utf8) ?? true }
-                        .map(\.definition)
-                }
+            try await connection.inTransaction(.repeatableReadOnly) { connection throws(PostgresError) in
+                try RegisteredOrder.attached(on: connection)
+                    .filter { name?.utf8.elementsEqual($0.name.utf8) ?? true }
+                    .map(\.definition)
             }
         }
     }
@@ -93,11 +91,9 @@ package struct TableRepair: Sendable {
 
     func holders(_ statement: SQL) async throws(AttachError) -> [DescribedLockHolder] {
         try await wrappingErrors {
-            try await connection.run { connection throws(PostgresError) in
-                try connection.transaction(.repeatableReadOnly, settings: TableReader.settings) {
-                    connection throws(PostgresError) in
-                    try connection.query(statement).map { row throws(PostgresError) in try DescribedLockHolder(row) }
-                }
+            try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.settings) {
+                connection throws(PostgresError) in
+                try connection.query(statement).map { row throws(PostgresError) in try DescribedLockHolder(row) }
             }
         }
     }

@@ -69,8 +69,8 @@ final class ImportedLines: IteratorProtocol {
                 defer { start = end + 1 }
                 return line(upTo: end)
             }
-            // The carriage return doesn't count.
-            guard !isAtEnd, bytes.count - start <= Move.longestKey + 1 else {
+            // The carriage return and the byte order mark don't count.
+            guard !isAtEnd, bytes.count - start <= Move.longestKey + 1 + Self.byteOrderMark.count else {
                 defer { start = bytes.count }
                 return start < bytes.count ? line(upTo: bytes.count) : nil
             }
