@@ -131,6 +131,10 @@ extension QueueError {
             case SQLState.insufficientPrivilege?:
                 "Run brocot doctor. If a right is missing, as the owner: brocot grant daemon ROLE"
             case SQLState.undefinedColumn?, SQLState.undefinedTable?: "A table or column is missing. Run brocot doctor."
+            case SQLState.undefinedFunction?, SQLState.undefinedObject?, SQLState.invalidSchemaName?:
+                "A function, type or schema is missing. Run brocot doctor."
+            case SQLState.datatypeMismatch?, SQLState.cannotCoerce?:
+                "A column or function has another type than before. Run brocot doctor."
             // A prepared statement whose columns have changed has the same SQLSTATE. It is prepared again.
             case SQLState.featureNotSupported? where databaseError?.sourceFunction != "RevalidateCachedQuery":
                 "The table has a rule, or something else that makes this statement impossible. Run brocot check --table TABLE."

@@ -42,6 +42,8 @@ extension SQLState {
     package static let undefinedTable = SQLState(rawValue: "42P01")
     package static let invalidColumnReference = SQLState(rawValue: "42P10")
     package static let undefinedObject = SQLState(rawValue: "42704")
+    package static let datatypeMismatch = SQLState(rawValue: "42804")
+    package static let cannotCoerce = SQLState(rawValue: "42846")
     package static let undefinedFunction = SQLState(rawValue: "42883")
     package static let duplicatePreparedStatement = SQLState(rawValue: "42P05")
     package static let invalidSchemaName = SQLState(rawValue: "3F000")

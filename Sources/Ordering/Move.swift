@@ -47,4 +47,7 @@ package struct Move: Hashable, Sendable {
         guard case .place(let placement, _) = action else { return nil }
         return placement
     }
+
+    /// Whether the items are placed at a position.
+    var hasPosition: Bool { if case .at? = placement { true } else { false } }
 }

@@ -76,8 +76,9 @@ package struct MoveApplication: Sendable {
         let tables = try OrderedTableRepository.tables(named: names.map(\.text), on: connection)
         let assumedSizes = sizes?.assumedSizes(of: Set(moves.flatMap(\.lists))) ?? [:]
         var batch = MoveBatch(moves, tables: tables, policy: policy, reading: reading, assumedSizes: assumedSizes)
+        let repositories = repositories(of: tables, for: moves)
         func readNeeds(on connection: isolated Connection) throws(OrderingError) {
-            try read(&batch, of: Array(tables.values), on: connection)
+            try read(&batch, from: repositories, on: connection)
         }
         if tables.values.contains(where: { $0.visible != nil }) {
             try connection.inSystemCatalog(wrapping: OrderingError.database, readNeeds)
@@ -88,19 +89,29 @@ package struct MoveApplication: Sendable {
         return (batch.results, sorted.map { TableChanges(table: $0, changes: batch.changes(in: $0)) })
     }
 
+    /// Only positions depend on which rows are visible.
+    private func repositories(
+        of tables: [ExactText: OrderedTable], for moves: [Move]
+    ) -> [OrderedTableRepository] {
+        let withPositions = Set(moves.filter(\.hasPosition).map { ExactText($0.list.orderedTable) })
+        return tables.map { name, table in
+            OrderedTableRepository(table, sizes: sizes, judgesVisibility: withPositions.contains(name))
+        }
+    }
+
     /// Reads rows until the batch needs no more.
     private func read(
-        _ batch: inout MoveBatch, of tables: [OrderedTable], on connection: isolated Connection
+        _ batch: inout MoveBatch, from repositories: [OrderedTableRepository], on connection: isolated Connection
     ) throws(OrderingError) {
         var needs = batch.advance()
         var readings = 0
         while let first = needs.first {
             readings += 1
             guard readings <= Self.mostReadings else { throw .readingDoesNotSettle(list: first.list) }
-            for table in tables {
-                let needsOfTable = needs.filter { ExactText($0.list.orderedTable) == ExactText(table.name) }
-                for (need, result) in try OrderedTableRepository(table, sizes: sizes).read(needsOfTable, on: connection)
-                {
+            for repository in repositories {
+                let name = ExactText(repository.table.name)
+                let needsOfTable = needs.filter { ExactText($0.list.orderedTable) == name }
+                for (need, result) in try repository.read(needsOfTable, on: connection) {
                     try batch.learn(result, for: need)
                 }
             }

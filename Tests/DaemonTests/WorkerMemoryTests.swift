@@ -37,6 +37,15 @@ import Testing
         #expect(!memory.needPerson([list]))
     }
 
+    @Test(
+        "A drain need not wait for a list whose table, or an object that it names, is missing or has another type",
+        arguments: ["42703", "42P01", "42883", "42704", "3F000", "42804", "42846", "0A000"])
+    func missingObjects(state: String) {
+        var memory = WorkerMemory(recorder.logger(), drains: true)
+        memory.note(failure(SQLState(rawValue: state)))
+        #expect(memory.needPerson([list]))
+    }
+
     @Test("An outage ends when nothing is pending, and not with a batch that may contain other lists")
     func endOfOutage() {
         var memory = WorkerMemory(recorder.logger(), drains: false)

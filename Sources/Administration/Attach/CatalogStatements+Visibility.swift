@@ -42,4 +42,13 @@ extension CatalogStatements {
         FROM \(names.sql) AS stored LIMIT 0
         """
     }
+
+    /// Fails if the condition fails for one of the first `sample` rows; with nil, for any row.
+    static func tryCondition(_ condition: String, forRowsOf names: OrderNames, sample: Int?) -> SQL {
+        let limit: SQL = sample.map { " LIMIT \(Int64($0))" } ?? ""
+        return """
+            SELECT count(*) FILTER (WHERE judged.is_visible)
+            FROM (SELECT (\(unsafeRaw: condition)) IS TRUE AS is_visible FROM \(names.sql) AS stored\(limit)) AS judged
+            """
+    }
 }

@@ -175,17 +175,14 @@ struct Filling: Sendable {
     ///
     /// - Throws: ``AttachError/rowNotWritten(orderedTable:item:)``; an error of the database.
     private func placeBatch(after begin: Int64, size: Int, _ lookUp: RowLookUp) async throws -> (Int, Int64?) {
-        let batch = try await connection.inTransaction(settings: statements.settings) {
-            [statements] connection throws(PostgresError) in
+        try await connection.inTransaction(settings: statements.settings) {
+            [statements, names] connection throws in
             let row = try connection.query(statements.batch(after: begin, size: size, lookUp)).single()
-            return (
-                removed: try row.decode(0, as: Int.self), end: try row.decode(1, as: Int64?.self),
-                notWritten: try row.decode(2, as: String?.self)
-            )
+            if let item = try row.decode(2, as: String?.self) {
+                // The next run would take a row with another rank for placed. So the batch is rolled back.
+                throw AttachError.rowNotWritten(orderedTable: names.orderedTable, item: item)
+            }
+            return (try row.decode(0), try row.decode(1))
         }
-        if let item = batch.notWritten {
-            throw AttachError.rowNotWritten(orderedTable: names.orderedTable, item: item)
-        }
-        return (batch.removed, batch.end)
     }
 }

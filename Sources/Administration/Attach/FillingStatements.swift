@@ -103,8 +103,8 @@ struct FillingStatements {
     }
 
     /// Places the next rows, and removes from `brocot.rows_to_place` the rows that are now placed, deleted, or in another list. Returns
-    /// how many it removed, the last number that it read (NULL at the end), and the item of a row that was not written, although this
-    /// session had locked it.
+    /// how many it removed, the last number that it read (NULL at the end), and the item of a row that was not written as asked, although
+    /// this session had locked it: a trigger or policy is the cause.
     ///
     /// The rows are found by their keys once, and then by their locations. Otherwise, without statistics, the planner could expect few rows
     /// without a rank, and would read all of them for each row.
@@ -125,17 +125,20 @@ struct FillingStatements {
             UPDATE \(table) AS stored
             SET \(columns.num) = locked.rank_num, \(columns.den) = 1, \(columns.rank) = locked.rank_num
             FROM locked WHERE \(lookUp.isStillUnplaced(at: "locked"))
-            RETURNING locked.number
+            RETURNING locked.number, \(lookUp.hasKey("locked")) AND stored.\(columns.num) = locked.rank_num
+                AND stored.\(columns.den) = 1 AND stored.\(columns.rank) = locked.rank_num::numeric AS is_as_asked
+        ), as_asked AS (
+            SELECT placed.number FROM placed WHERE placed.is_as_asked
         ), removed AS (
             DELETE FROM brocot.rows_to_place AS done
             USING waiting
             WHERE done.ordered_table = \(names.orderedTable) AND done.number = waiting.number
-                AND (done.number IN (SELECT placed.number FROM placed)
+                AND (done.number IN (SELECT as_asked.number FROM as_asked)
                     OR done.number NOT IN (SELECT present.number FROM present))
             RETURNING done.number
         )
         SELECT (SELECT count(*) FROM removed), (SELECT max(waiting.number) FROM waiting),
-            (SELECT locked.text FROM locked WHERE locked.number NOT IN (SELECT placed.number FROM placed) LIMIT 1)
+            (SELECT locked.text FROM locked WHERE locked.number NOT IN (SELECT as_asked.number FROM as_asked) LIMIT 1)
         """
     }
 }

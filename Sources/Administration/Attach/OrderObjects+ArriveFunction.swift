@@ -85,7 +85,7 @@ extension OrderObjects {
             FROM (
                 SELECT keyed.list, keyed.item
                 FROM (SELECT \(comparableList.value) AS list, \(comparableItem.value) AS item FROM arriving WHERE \(isUnplaced)) AS keyed
-                \(lengthCondition)LIMIT \(Move.mostItems + 1)
+                WHERE \(fitsComparably) LIMIT \(Move.mostItems + 1)
             ) AS first
             HAVING cardinality(array_agg(first.item)) <= \(Move.mostItems) AND \(onlyList.condition);
             IF FOUND THEN
@@ -134,12 +134,11 @@ extension OrderObjects {
 
     private var fitsIntoRequest: String { "\(Self.listFits) AND \(Self.itemFits)" }
 
-    /// The same for ``comparableList`` and ``comparableItem``, as a WHERE clause: only texts may be too long.
-    private var lengthCondition: String {
-        let conditions =
-            (comparableList.type == "text" && !lists.isEmpty ? [Self.listFits] : [])
-            + (comparableItem.type == "text" ? [Self.itemFits] : [])
-        return conditions.isEmpty ? "" : "WHERE \(conditions.joined(separator: " AND ")) "
+    /// The same for ``comparableList`` and ``comparableItem``: only texts may be too long. An item may be NULL if somebody has dropped the
+    /// NOT NULL of its column.
+    private var fitsComparably: String {
+        let item = comparableItem.type == "text" ? Self.itemFits : "keyed.item IS NOT NULL"
+        return comparableList.type == "text" && !lists.isEmpty ? "\(Self.listFits) AND \(item)" : item
     }
 
     /// A value as an expression, and its type.

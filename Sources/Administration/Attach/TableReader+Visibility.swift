@@ -47,6 +47,44 @@ extension TableReader {
         return text
     }
 
+    /// What is wrong if the registered condition of visibility fails for a row. An error depends on the row, so each row is tried.
+    ///
+    /// - Parameters:
+    ///   - definition: The order. Its table must exist, and no policy may hide rows of it.
+    ///   - sample: How many rows are tried; nil means all.
+    ///   - connection: A connection in a transaction in which only `pg_catalog` is searched.
+    /// - Returns: The fault; nil if no tried row has it, or if the current role may not try the condition.
+    /// - Throws: An error of the database that the condition did not cause.
+    static func faultOfCondition(
+        of definition: OrderDefinition, sample: Int? = nil, on connection: isolated Connection
+    ) throws(PostgresError) -> OrderFault? {
+        guard let condition = definition.visible else { return nil }
+        let trial = CatalogStatements.tryCondition(condition, forRowsOf: definition.names, sample: sample)
+        guard let reason = try reasonForFailure(of: trial, definition.names, on: connection) else { return nil }
+        return OrderFault(
+            message: "the condition of visibility, \(condition), fails for a row: \(reason)",
+            advice: """
+                Change the row, or repeat brocot attach with another --visible and with --change-options. Until then, moves to a position \
+                (at) can fail.
+                """)
+    }
+
+    /// Why a statement with a registered condition of visibility fails; nil if it doesn't fail, or if the current role may not run it.
+    static func reasonForFailure(
+        of trial: SQL, _ names: OrderNames, on connection: isolated Connection
+    ) throws(PostgresError) -> String? {
+        guard try TableLock.lock(names, on: connection) == .locked else { return nil }
+        do throws(PostgresError) {
+            try connection.savepoint("condition") { connection throws(PostgresError) in _ = try connection.query(trial)
+            }
+            return nil
+        } catch {
+            guard let state = error.sqlState, state != .insufficientPrivilege else { return nil }
+            guard state != .queryCanceled else { throw error }
+            return error.message
+        }
+    }
+
     /// Literals with a backslash become `E''` literals, which do not depend on `standard_conforming_strings`.
     ///
     /// - Parameter expression: As the server prints it if that setting is on.

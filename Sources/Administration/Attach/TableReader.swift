@@ -64,7 +64,10 @@ package enum TableReader {
             registered: registered,
             faultOfCondition: try registered?.definition.visible.flatMap { condition throws(PostgresError) in
                 // The table can't be read if a policy hides rows.
-                hidesRows ? nil : try fault(of: condition, names, on: connection)
+                hidesRows
+                    ? nil
+                    : try reasonForFailure(
+                        of: CatalogStatements.tryCondition(condition, of: names), names, on: connection)
             },
             registryOwner: try relation.decode(Column.registryOwner),
             mayBecomeRegistryOwner: try relation.decode(Column.mayBecomeRegistryOwner),
@@ -221,22 +224,6 @@ package enum TableReader {
                 isExecutable: try row.decode(Column.isExecutable))
         }
         return functions
-    }
-
-    /// Why a registered condition of visibility fails for the table's rows; nil if it doesn't fail.
-    private static func fault(
-        of condition: String, _ names: OrderNames, on connection: isolated Connection
-    ) throws(PostgresError) -> String? {
-        guard try TableLock.lock(names, on: connection) == .locked else { return nil }
-        do throws(PostgresError) {
-            try connection.savepoint("condition") { connection throws(PostgresError) in
-                _ = try connection.query(CatalogStatements.tryCondition(condition, of: names))
-            }
-            return nil
-        } catch {
-            guard let state = error.sqlState, state != .insufficientPrivilege else { return nil }
-            return error.message
-        }
     }
 
     /// Descriptions of the users' objects that keep these columns from being dropped.

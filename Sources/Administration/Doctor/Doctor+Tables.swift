@@ -82,7 +82,9 @@ extension Doctor {
                 let table = try TableReader.describe(
                     definition.names, listColumns: definition.listColumns, on: connection)
                 guard let table, table.isTable else { continue }
-                faults += OrderFaults(of: definition, on: table).all.map { fault in
+                let found =
+                    OrderFaults(of: definition, on: table).all + (try faultOfRows(definition, table, on: connection))
+                faults += found.map { fault in
                     OrderFault(
                         message: "\(definition.names.orderedTable): \(fault.message)", advice: fault.advice)
                 }
@@ -101,6 +103,15 @@ extension Doctor {
             return .failure(
                 "orders", faults.map(\.message).joined(separator: "; "), advice: advice.joined(separator: " "))
         }
+    }
+
+    /// Whether the condition of visibility fails for one of the first rows, although it fits the table.
+    private func faultOfRows(
+        _ definition: OrderDefinition, _ table: TableDescription, on connection: isolated Connection
+    ) throws(PostgresError) -> [OrderFault] {
+        guard !table.hidesRows, table.faultOfCondition == nil else { return [] }
+        let sample = DoctorStatements.sampledRows
+        return [try TableReader.faultOfCondition(of: definition, sample: sample, on: connection)].compactMap(\.self)
     }
 
     /// Finds several rows for one item: Brocot would have to give them the same place.

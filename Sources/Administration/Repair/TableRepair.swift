@@ -44,6 +44,8 @@ package struct TableRepair: Sendable {
                 missingColumns: plan.missingColumns, isBeingFilled: plan.fills)
             if plan.missingColumns == 0 {
                 try await countRows(with: RepairStatements(plan.columns, arrive: definition.arrive), in: names, &found)
+                let fault = try await read(names) { try TableReader.faultOfCondition(of: definition, on: $0) }
+                found.faults += [fault].compactMap(\.self)
             }
             return .readable(found)
         } catch {

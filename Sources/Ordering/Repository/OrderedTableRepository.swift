@@ -6,11 +6,12 @@ struct OrderedTableRepository {
     let statements: OrderingStatements
     let sizes: KnownListSizes?
 
-    /// The sizes of lists that are read are remembered in `sizes`.
-    init(_ table: OrderedTable, sizes: KnownListSizes? = nil) {
+    /// The sizes of lists that are read are remembered in `sizes`. Without `judgesVisibility`, rows that are read count as visible, and
+    /// the condition of visibility is not evaluated: it may fail for a row.
+    init(_ table: OrderedTable, sizes: KnownListSizes? = nil, judgesVisibility: Bool = false) {
         self.table = table
         self.sizes = sizes
-        statements = OrderingStatements(table)
+        statements = OrderingStatements(table, judgesVisibility: judgesVisibility)
     }
 
     /// The registered tables with these names, by name.

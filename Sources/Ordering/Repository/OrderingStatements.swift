@@ -16,8 +16,11 @@ struct OrderingStatements {
     /// The condition that a row is visible; nil if all rows are. Its columns are not qualified, so the table must be the only
     /// relation of the query.
     private let visible: SQL?
+    /// Whether ``visibilityColumn`` evaluates the condition. Otherwise it is true. This is a parameter, so that the statements are the same.
+    private let judgesVisibility: Bool
 
-    init(_ ordered: OrderedTable) {
+    init(_ ordered: OrderedTable, judgesVisibility: Bool = false) {
+        self.judgesVisibility = judgesVisibility
         table = ordered.names.sql
         listColumns = ListColumns(ordered)
         itemColumn = ordered.itemColumn.identifier
@@ -30,7 +33,9 @@ struct OrderingStatements {
     }
 
     /// A further column that says whether the row is visible; empty if the table has no hidden rows.
-    var visibilityColumn: SQL { visible.map { ", \($0) AS is_visible" } ?? "" }
+    var visibilityColumn: SQL {
+        visible.map { ", CASE WHEN \(judgesVisibility) THEN \($0) ELSE true END AS is_visible" } ?? ""
+    }
 
     /// The column ``visibilityColumn`` of a relation that has it, as a further column; empty if the table has no hidden rows.
     func visibilityColumn(of relation: SQL) -> SQL { visible == nil ? "" : ", \(relation).is_visible" }

@@ -26,13 +26,16 @@ package struct RowLookUp: Sendable {
         return "CROSS JOIN LATERAL (\(statements.lookUp(columns, of: key))) AS found"
     }
 
+    /// Whether `stored` has this key. No index supports the condition.
+    package func hasKey(_ key: SQL) -> SQL { statements.hasKeyWithoutIndex(key) }
+
     /// Whether `stored` is the row at the location that ``location(of:)`` found for `key`, still has this key, and has no rank.
     ///
     /// No index supports IS TRUE. So the planner can find the row only by its location.
     package func isStillUnplaced(at key: SQL) -> SQL {
         """
         stored.ctid = \(key).location AND stored.tableoid = \(key).relation
-            AND \(statements.hasKeyWithoutIndex(key)) AND (stored.\(statements.rank) IS NULL) IS TRUE
+            AND \(hasKey(key)) AND (stored.\(statements.rank) IS NULL) IS TRUE
         """
     }
 }

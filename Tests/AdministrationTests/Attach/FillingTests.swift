@@ -33,14 +33,17 @@ import Testing
         ) AS placed
         """
 
-    @Test("A trigger that keeps a row from getting its rank ends the placing of rows, and the row is named")
-    func vetoes()
-        async throws
-    {
+    @Test(
+        "A trigger that keeps a row from getting its rank ends the placing of rows, and the row is named",
+        arguments: [
+            "RETURN NULL;", "RETURN OLD;", "NEW.project_id := 33; RETURN NEW;",
+            "NEW.rank := 500; NEW.rank_num := 500; RETURN NEW;",
+        ])
+    func vetoes(body: String) async throws {
         let (fixture, filling) = try await prepared()
         try await fixture.connection.execute(
             script: """
-                CREATE FUNCTION veto() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+                CREATE FUNCTION veto() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \(body) END $$;
                 CREATE TRIGGER veto BEFORE UPDATE ON tasks FOR EACH ROW WHEN (OLD.id = 77) EXECUTE FUNCTION veto();
                 """)
         let error = await #expect(throws: AttachError.self) {

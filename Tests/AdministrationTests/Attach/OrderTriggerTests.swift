@@ -37,6 +37,23 @@ import Testing
         #expect(try await fixture.texts("SELECT sum(cardinality(items)) FROM brocot.move_requests") == ["25000"])
     }
 
+    @Test(
+        "An INSERT or UPDATE of a row without an item succeeds if somebody has dropped the NOT NULL of the item's column",
+        arguments: ["int", "uuid", "text"], [false, true])
+    func noItem(type: String, arriveNow: Bool) async throws {
+        let fixture = try await AttachFixture("CREATE TABLE tasks (id \(type) PRIMARY KEY, project_id int)")
+        try await fixture.attach(AttachFixture.definition(arriveNow: arriveNow))
+        let id = type == "uuid" ? "00000000-0000-0000-0000-000000000001" : "1"
+        try await fixture.connection.execute(
+            script: """
+                ALTER TABLE tasks DROP CONSTRAINT tasks_pkey, ALTER COLUMN id DROP NOT NULL;
+                INSERT INTO tasks VALUES ('\(id)', 1), (NULL, 1);
+                INSERT INTO tasks VALUES (NULL, 1);
+                UPDATE tasks SET project_id = 2 WHERE id IS NULL;
+                """)
+        #expect(try await fixture.requests() == (arriveNow ? [] : ["public.tasks 1 {\(id)} arrive"]))
+    }
+
     @Test("A new row causes no request if rows arrive nowhere") func arriveNone() async throws {
         let fixture = try await attached(AttachFixture.definition(arrive: .none))
         try await fixture.connection.execute(
