@@ -1,4 +1,4 @@
--- brocot.apply_pending for one list reads the requests of this list along the indexes, and not the whole queue.
+-- brocot.apply_pending for one list reads the requests of this list along the indexes, and not the whole queue. Requests wait if a schema is missing.
 
 CREATE FUNCTION brocot.pending_of_list(ordered_table text, list text) RETURNS SETOF brocot.move_requests
     LANGUAGE plpgsql STABLE
@@ -87,3 +87,18 @@ $patch$;
 
 -- Its statement reads the catalogs with many joins. Where a setting makes such a plan seem expensive, compiling it takes a second.
 ALTER FUNCTION brocot.order_shape(text) SET jit = off;
+
+-- As before, with class 3F: a schema that a statement of Brocot needs, such as that of a function in a condition of visibility, is missing.
+CREATE OR REPLACE FUNCTION brocot.error_code(state text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE state
+        WHEN 'RK001' THEN 'unknown_ordered_table'
+        WHEN 'RK002' THEN 'invalid_key'
+        WHEN 'RK003' THEN 'anchor_is_moved'
+        WHEN 'RK004' THEN 'anchor_not_found'
+        WHEN 'RK005' THEN 'item_not_found'
+        WHEN 'RK006' THEN 'item_exists'
+        -- Rows were not written as asked, by a trigger or a policy.
+        WHEN '55000' THEN 'failed'
+        ELSE CASE WHEN left(state, 2) <> ALL ('{08,0A,25,26,28,3F,40,42,53,55,57,58,XX}'::text[]) THEN 'failed' END
+    END;

@@ -10,10 +10,10 @@ package enum FailureClass: Equatable, Sendable {
     case environment
 
     /// Classes of SQLSTATE that decide no request if one of Brocot's own statements causes them: connection, feature,
-    /// transaction state, statement name, authorization, rollback, syntax or access rule, resources, prerequisite state,
-    /// operator intervention, system, internal.
+    /// transaction state, statement name, authorization, schema name, rollback, syntax or access rule, resources, prerequisite state,
+    /// operator intervention, system, internal. `brocot.error_code` has the same list.
     private static let environmental: Set<String> = [
-        "08", "0A", "25", "26", "28", "40", "42", "53", "55", "57", "58", "XX",
+        "08", "0A", "25", "26", "28", "3F", "40", "42", "53", "55", "57", "58", "XX",
     ]
     /// Classes of SQLSTATE that decide no request even if a user's function causes them, unless the function raises them on
     /// purpose.

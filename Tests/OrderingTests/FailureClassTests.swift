@@ -13,6 +13,30 @@ struct FailureClassTests {
         }
     }
 
+    @Test("A schema that a statement names and that is missing is a failure of the environment", .commonDatabase)
+    func missingSchema() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.query("SELECT missing.function()")
+        }
+        #expect(error?.sqlState == .invalidSchemaName)
+        #expect(error.map { FailureClass(.database($0)) } == .environment)
+    }
+
+    @Test("The daemon and brocot.apply_pending judge the same classes of SQLSTATE", .database) func classes()
+        async throws
+    {
+        let digits = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+        let states = digits.flatMap { first in digits.map { "\(first)\($0)ABC" } }
+        let rows = try await TestDatabase.current.observer.query(
+            "SELECT brocot.error_code(state) IS NULL FROM unnest(\(states)) WITH ORDINALITY AS every (state, number) ORDER BY number"
+        )
+        for (state, row) in zip(states, rows) {
+            let decidesNothing = try row.decode(0, as: Bool.self)
+            #expect(FailureClass.isEnvironmental(SQLState(rawValue: state)) == decidesNothing, "\(state)")
+        }
+    }
+
     @Test(
         "An error that a function raises on purpose is classified as a failure of the request, for any SQLSTATE",
         .commonDatabase)
