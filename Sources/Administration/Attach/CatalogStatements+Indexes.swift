@@ -34,14 +34,18 @@ extension CatalogStatements {
             WHERE other.oid = found.indrelid AND registered.schema_name::name = namespace.nspname
                 AND named.relname::text = \(OrderNames.indexPrefix) || registered.table_name || '_' || registered.rank_column
             LIMIT 1)
-        FROM pg_class AS named
+        -- With OR instead of UNION, the server would read the whole pg_class, for each partition.
+        FROM (
+            SELECT \(SQL.relation(schema: "\(schema)", name: "\(index)")) AS oid
+            UNION
+            SELECT part.indexrelid FROM pg_index AS part
+            WHERE part.indrelid = \(SQL.relation(schema: "\(schema)", name: "\(relation)"))
+                AND \(SQL.relation(schema: "\(names.schema)", name: "\(names.index(on: names.table))")) IN (
+                    SELECT ancestor.relid FROM pg_partition_ancestors(part.indexrelid) AS ancestor)
+        ) AS candidate
+        JOIN pg_class AS named ON named.oid = candidate.oid
         JOIN pg_namespace AS namespace ON namespace.oid = named.relnamespace
         LEFT JOIN pg_index AS found ON found.indexrelid = named.oid
-        WHERE (namespace.nspname, named.relname) = (\(schema)::text::name, \(index)::text::name)
-            OR found.indrelid = \(SQL.relation(schema: "\(schema)", name: "\(relation)"))
-                AND named.oid IN (
-                    SELECT part.relid FROM pg_partition_tree(\(SQL.relation(
-                        schema: "\(names.schema)", name: "\(names.index(on: names.table))"))) AS part)
         ORDER BY 3 DESC
         LIMIT 1
         """
