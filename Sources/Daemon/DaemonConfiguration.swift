@@ -57,6 +57,9 @@ package struct DaemonConfiguration: Sendable {
         return connection["application_name"].map { "\(name), \($0)" } ?? name
     }
 
+    /// The `application_name` of the workers' sessions.
+    var workerName: String { connection["application_name"] ?? connection["fallback_application_name"] ?? "" }
+
     package init(connection: ConnectionParameters) {
         self.connection = connection
         self.connection.answerTimeout = queue.answerTimeout

@@ -128,7 +128,8 @@ struct ListenerSession {
             listener.health.wasAskedSinceLastCall() || reasonNotReady != nil
         else { return }
         reasonNotReady = try await recheck(connection)
-        if reasonNotReady == nil, let process = try await StandbyWait.longest(on: connection) {
+        let name = listener.configuration.workerName
+        if reasonNotReady == nil, let process = try await StandbyWait.longest(ofSessionsNamed: name, on: connection) {
             reasonNotReady = StandbyWait.description(ofProcess: process)
         }
         if reasonNotReady != nil || !queryFailures.areGoingOn { listener.health.note(reasonNotReady: reasonNotReady) }

@@ -13,29 +13,33 @@ extension MigrationQueries {
         case everybodyUnlessSuperuser
     }
 
-    /// Schema `brocot` and the objects in it with their owners, for the table `object` of a WITH. Indexes, row types and array types are parts
-    /// of other objects.
-    ///
-    /// The server records the schema of each object in `pg_depend`, and its owner in `pg_shdepend`, unless the owner is the bootstrap
-    /// superuser, which has the identifier 10. `pg_depend` also has objects of other schemas that name this one, as a constant of type
-    /// `regnamespace`: ``isInSchema`` leaves them out.
+    /// The objects of every schema with their owners, for the table `object` of a WITH. Indexes belong to the owner of their table.
     static let ownedObjects = """
-        SELECT 'pg_namespace'::regclass::oid AS catalog, oid, nspowner AS owner FROM pg_namespace WHERE nspname = 'brocot'
-        UNION
-        SELECT part.classid, part.objid, coalesce(dependency.refobjid, 10::oid)
-        FROM pg_namespace AS space
-        JOIN pg_depend AS part
-            ON part.refclassid = 'pg_namespace'::regclass AND part.refobjid = space.oid AND part.deptype = 'n'
-        LEFT JOIN pg_shdepend AS dependency
-            ON dependency.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
-                AND dependency.classid = part.classid AND dependency.objid = part.objid AND dependency.objsubid = 0
-                AND dependency.deptype = 'o'
-        WHERE space.nspname = 'brocot'
-        """
-
-    /// Whether an object that `pg_identify_object` has identified is schema `brocot`, or in it. A trigger has no schema.
-    static let isInSchema = """
-        (identified.schema = 'brocot' OR object.catalog IN ('pg_namespace'::regclass, 'pg_trigger'::regclass))
+        SELECT 'pg_namespace'::regclass AS catalog, oid, nspowner AS owner, oid AS schema FROM pg_namespace
+        UNION ALL
+        SELECT 'pg_class'::regclass, oid, relowner, relnamespace FROM pg_class WHERE relkind NOT IN ('i', 'I')
+        UNION ALL
+        SELECT 'pg_proc'::regclass, oid, proowner, pronamespace FROM pg_proc
+        UNION ALL
+        SELECT 'pg_type'::regclass, oid, typowner, typnamespace FROM pg_type AS type
+        WHERE typrelid = 0 AND typtype <> 'm'
+            AND NOT EXISTS (SELECT FROM pg_type AS element WHERE element.typarray = type.oid)
+        UNION ALL
+        SELECT 'pg_operator'::regclass, oid, oprowner, oprnamespace FROM pg_operator
+        UNION ALL
+        SELECT 'pg_opclass'::regclass, oid, opcowner, opcnamespace FROM pg_opclass
+        UNION ALL
+        SELECT 'pg_opfamily'::regclass, oid, opfowner, opfnamespace FROM pg_opfamily
+        UNION ALL
+        SELECT 'pg_collation'::regclass, oid, collowner, collnamespace FROM pg_collation
+        UNION ALL
+        SELECT 'pg_conversion'::regclass, oid, conowner, connamespace FROM pg_conversion
+        UNION ALL
+        SELECT 'pg_statistic_ext'::regclass, oid, stxowner, stxnamespace FROM pg_statistic_ext
+        UNION ALL
+        SELECT 'pg_ts_config'::regclass, oid, cfgowner, cfgnamespace FROM pg_ts_config
+        UNION ALL
+        SELECT 'pg_ts_dict'::regclass, oid, dictowner, dictnamespace FROM pg_ts_dict
         """
 
     static let isSuperuser: SQL = "SELECT role.rolsuper FROM pg_roles AS role WHERE role.rolname = current_user"
@@ -50,10 +54,9 @@ extension MigrationQueries {
         WITH RECURSIVE \(TrustedRoles.granted), object AS (
             \(ownedObjects)
             UNION ALL
-            SELECT 'pg_trigger'::regclass, pg_trigger.oid, proowner
+            SELECT 'pg_trigger'::regclass, pg_trigger.oid, proowner, relnamespace
             FROM pg_trigger
             JOIN pg_class ON pg_class.oid = tgrelid\(trust == .grantedRoles ? "" : " AND relname = 'schema_migrations'")
-            JOIN pg_namespace ON pg_namespace.oid = relnamespace AND nspname = 'brocot'
             JOIN pg_proc ON pg_proc.oid = tgfoid
             WHERE NOT tgisinternal
         )
@@ -63,7 +66,7 @@ extension MigrationQueries {
         FROM object
         JOIN pg_roles AS owner ON owner.oid = object.owner
         CROSS JOIN LATERAL pg_identify_object(object.catalog, object.oid, 0) AS identified
-        WHERE \(isInSchema)
+        WHERE object.schema = (SELECT oid FROM pg_namespace WHERE nspname = 'brocot')
             AND (\(isFirstRun ? "object.catalog <> 'pg_namespace'::regclass OR " : "")NOT owner.rolsuper
                 AND NOT EXISTS (SELECT FROM granted WHERE granted.oid = owner.oid))
         ORDER BY object.catalog <> 'pg_namespace'::regclass, name

@@ -48,10 +48,10 @@ extension MigrationQueries {
             regexp_replace(owner.rolname::text, '[[:cntrl:]]', '?', 'g') AS owner, current_user::text AS schema_owner
         FROM object
         JOIN pg_roles AS owner ON owner.oid = object.owner
-        JOIN pg_namespace AS space ON space.nspname = 'brocot'
+        JOIN pg_namespace AS space ON space.oid = object.schema AND space.nspname = 'brocot'
         JOIN pg_roles AS schema_owner ON schema_owner.oid = space.nspowner AND schema_owner.rolname = current_user
         CROSS JOIN LATERAL pg_identify_object(object.catalog, object.oid, 0) AS identified
-        WHERE object.catalog <> 'pg_namespace'::regclass AND \(unsafeRaw: isInSchema)
+        WHERE object.catalog <> 'pg_namespace'::regclass
             -- The server's own condition for the owner's rights.
             AND NOT pg_has_role(current_user, object.owner, 'USAGE')
             AND NOT EXISTS (

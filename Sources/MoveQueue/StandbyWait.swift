@@ -10,17 +10,20 @@ package enum StandbyWait {
         "the COMMIT of process \(process) waits for a synchronous standby"
     }
 
-    /// The process identifier of the session of the same user in this database whose COMMIT has waited longest; nil if none has waited for
-    /// 5 s.
+    /// The process identifier of the session of the same user, with this `application_name`, in this database, whose COMMIT has waited longest;
+    /// nil if none has waited for 5 s. Other programs of the user may wait although the daemon's COMMITs don't.
     ///
     /// - Throws: An error of the server or the connection.
-    package static func longest(on connection: Connection) async throws(PostgresError) -> Int32? {
+    package static func longest(
+        ofSessionsNamed name: String, on connection: Connection
+    ) async throws(PostgresError) -> Int32? {
         try await connection.query(
             """
             SELECT session.pid
             FROM pg_catalog.pg_stat_activity AS session
             WHERE session.wait_event OPERATOR(pg_catalog.=) 'SyncRep'
                 AND session.usename OPERATOR(pg_catalog.=) session_user
+                AND session.application_name OPERATOR(pg_catalog.=) \(name)
                 AND session.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
                 AND session.query_start OPERATOR(pg_catalog.<) (pg_catalog.clock_timestamp()
                     OPERATOR(pg_catalog.-) pg_catalog.make_interval(secs => \(longWait.components.seconds)::pg_catalog.int8))

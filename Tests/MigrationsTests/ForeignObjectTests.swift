@@ -201,6 +201,25 @@ struct ForeignObjectTests {
         }
     }
 
+    /// The server does not record the owner of such an object as a dependency.
+    @Test("migrate up refuses an object that another role has given to a predefined role") func predefinedOwner()
+        async throws
+    {
+        try await withRole { role, owner in
+            let migrator = Migrator(connection: owner, set: try migrations("SELECT 1"))
+            _ = try await migrator.up()
+            try await owner.execute(
+                script: """
+                    GRANT pg_monitor TO \(role); GRANT CREATE, USAGE ON SCHEMA brocot TO \(role);
+                    CREATE SCHEMA place AUTHORIZATION \(role); SET ROLE \(role); GRANT CREATE ON SCHEMA place TO pg_monitor;
+                    CREATE FUNCTION place.trap() RETURNS integer RETURN 1;
+                    ALTER FUNCTION place.trap OWNER TO pg_monitor; ALTER FUNCTION place.trap SET SCHEMA brocot; RESET ROLE
+                    """)
+            let (objects, _) = try await refusal { try await migrator.up() }
+            #expect(objects == [ForeignObject(name: "function brocot.trap()", owner: "pg_monitor")])
+        }
+    }
+
     @Test("The script for other tools refuses the schema of another role too")
     func script() async throws {
         try await withRole { role, owner in

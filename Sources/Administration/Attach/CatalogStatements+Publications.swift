@@ -2,10 +2,10 @@ import LibPQ
 
 /// The statement that looks for publications of a table.
 extension CatalogStatements {
-    /// Why the server would refuse each UPDATE of the table or of a partition: a publication sends updates, and the table has no replica
+    /// Why the server would refuse each UPDATE or DELETE of the table or of a partition: a publication sends them, and the table has no replica
     /// identity, by which a subscriber would find the row.
     static let missingReplicaIdentity: SQL = """
-        SELECT format('publication %I publishes updates of %s, which has no replica identity, so the server would refuse to change ranks (55000). '
+        SELECT format('publication %I publishes updates or deletes of %s, which has no replica identity, so the server would refuse to change its rows (55000). '
                 'First: ALTER TABLE %2$s REPLICA IDENTITY %s', publication.pubname, stored.oid::regclass, coalesce((
                 SELECT format('USING INDEX %I', named.relname)
                 FROM pg_index AS key
@@ -23,7 +23,7 @@ extension CatalogStatements {
         ) AS part (oid)
         JOIN pg_class AS stored ON stored.oid = part.oid
         CROSS JOIN pg_publication AS publication
-        WHERE stored.relkind = 'r' AND stored.relpersistence = 'p' AND publication.pubupdate
+        WHERE stored.relkind = 'r' AND stored.relpersistence = 'p' AND (publication.pubupdate OR publication.pubdelete)
             AND NOT (stored.relreplident = 'f' OR EXISTS (
                 SELECT FROM pg_index AS key
                 WHERE key.indrelid = stored.oid AND \(isUsableKey)
