@@ -42,7 +42,7 @@ class Brocot(SqlPeer):
                 SELECT 'l' || l, 'i' || (l - 1) * %(items)s + position, position, 1, position
                 FROM generate_series(1, %(lists)s) AS l, generate_series(0, %(items)s - 1) AS position""",
                 {"lists": lists, "items": items})
-            connection.execute("VACUUM ANALYZE brocot.items")
+            self.vacuum(connection, items)
 
 
 class BrocotNow(Brocot):

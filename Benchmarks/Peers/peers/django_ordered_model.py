@@ -37,7 +37,7 @@ class DjangoOrderedModel(Peer):
                 SELECT 'i' || (l - 1) * %(items)s + position, 'l' || l, position
                 FROM generate_series(1, %(lists)s) AS l, generate_series(0, %(items)s - 1) AS position""",
                 {"lists": lists, "items": items})
-            plain.execute("VACUUM ANALYZE ordering_list, ordering_item")
+            self.vacuum(plain, items, "ordering_list, ordering_item")
 
     def session(self):
         _set_up(self)

@@ -39,7 +39,7 @@ class StringKeys(Peer):
             with connection.cursor().copy("COPY items FROM STDIN") as copy:
                 for number in range(lists * items):
                     copy.write_row((f"l{number // items + 1}", f"i{number}", keys[number % items]))
-            connection.execute("VACUUM ANALYZE items")
+            self.vacuum(connection, items)
 
     def session(self):
         return StringKeySession(self)
