@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// The time to read pages of a list by rank, as a ratio to pages by an integer position: with warm caches, alternately, and with
-/// prepared statements.
+/// The time to read pages of a list by rank, as a ratio to pages by an integer position, and by one whose index contains the item as
+/// that of ranks does: with warm caches, in turn, and with prepared statements.
 struct Pages: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Ordered pages against an integer position column.")
 
@@ -10,6 +10,8 @@ struct Pages: AsyncParsableCommand {
     @Option(help: "Sessions that read.") var sessions = 2
     @Option(help: "Rounds.") var rounds = 7
     @Option(help: "Seconds of each.") var seconds = 3
+
+    private var columns: [String] { ["rank", "position", "covered-position"] }
 
     func run() async throws {
         print("\(items) items, pages of \(size) from anywhere on, \(sessions) sessions, medians of \(rounds) rounds")
@@ -22,21 +24,22 @@ struct Pages: AsyncParsableCommand {
         }
     }
 
-    /// Reads by rank and by position in turn, and prints the ratio of the times.
+    /// Reads by each column in turn, and prints the ratios of the times.
     private func compare(_ name: String, _ what: String, sessions: Int, on server: BenchmarkServer) async throws {
         var speeds: [String: [Double]] = [:]
         // The first round warms the caches.
         for round in 0...rounds {
-            for column in ["rank", "position"] {
+            for column in columns {
                 let speed = try await server.pgbench(
                     file: "\(what)-by-\(column).sql", ["items": items, "size": size], sessions: sessions,
                     seconds: seconds)
                 if round > 0 { speeds[column, default: []].append(speed) }
             }
         }
-        let (byRank, byPosition) = (median(speeds["rank", default: []]), median(speeds["position", default: []]))
+        let medians = columns.map { median(speeds[$0, default: []]) }
         print(
-            "\(name): by rank \(rounded(byRank)) each second, by position \(rounded(byPosition)),",
-            "time ratio \(rounded(byPosition / byRank))")
+            "\(name): by rank \(rounded(medians[0])) each second, by position \(rounded(medians[1])), by a position whose",
+            "index contains the item \(rounded(medians[2])), time ratios \(rounded(medians[1] / medians[0])) and",
+            "\(rounded(medians[2] / medians[0]))")
     }
 }

@@ -1,5 +1,6 @@
 -- The limit that draining is compared with: what set-based SQL does in one session, with no rank arithmetic, no
--- neighbours and no log. The same columns, types and indexes as brocot.items.
+-- neighbours and no log. The columns of brocot.items, without the rules of its domain, and with an index of list and rank that
+-- does not contain the item. So it is a little less work than with brocot.items, as a limit may be.
 -- psql -v lists=1000 -v items=100 -v requests=200000; prints requests per second.
 \set QUIET on
 \set ON_ERROR_STOP on

@@ -40,12 +40,12 @@ def measure(peer, workload, seconds):
 
 def _speed(peer, outcome):
     calls = sorted(itertools.chain.from_iterable(outcome.latencies))
-    figures = {"moves": outcome.moves, "seconds": outcome.seconds, "call_p50": at(calls, 0.5), "call_p99": at(calls, 0.99)}
+    figures = {"moves": outcome.moves, "seconds": outcome.seconds, "call_p50": at(calls, 0.5), "call_p99": p99(calls)}
     visible = peer.visible_after() if calls else None
     if visible:
         times, last = sorted(visible[0]), visible[1]
         figures["seconds"] = outcome.seconds + max(0, last - outcome.finished)
-        figures |= {"p50": at(times, 0.5), "p99": at(times, 0.99)}
+        figures |= {"p50": at(times, 0.5), "p99": p99(times)}
     else:
         figures |= {"p50": figures["call_p50"], "p99": figures["call_p99"]}
     figures["per_second"] = outcome.moves / figures["seconds"] if figures["seconds"] else 0
@@ -55,6 +55,11 @@ def _speed(peer, outcome):
 def at(values, share):
     """The value at a share of sorted values."""
     return values[min(len(values) - 1, int(len(values) * share))] if values else None
+
+
+def p99(values):
+    """The 99th percentile of sorted values; None for less than 100, of which it would be the largest."""
+    return at(values, 0.99) if len(values) >= 100 else None
 
 
 def _counters(peer):

@@ -15,8 +15,8 @@ import psycopg
 from .deadline import end
 
 # Everything else is PostgreSQL's default. Neither a checkpoint nor autovacuum happens while a workload runs: they would come in the
-# run of one peer and not in that of another. Each run begins with tables that were just vacuumed, and is shorter than the pause of
-# autovacuum. `jit` would compile the large updates of some peers, which costs them more than it gains.
+# run of one peer and not in that of another. Each run begins with tables that were just vacuumed or are empty, and is shorter than the
+# pause of autovacuum. `jit` would compile the large updates of some peers, which costs them more than it gains.
 SETTINGS = {
     "fsync": "on",
     "shared_buffers": "1GB",

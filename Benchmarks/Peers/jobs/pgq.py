@@ -64,7 +64,8 @@ class PgQ(JobQueue):
         def work():
             with self.connect() as connection:
                 while not over.is_set():
-                    ended.extend([time.time()] * self._batch(connection))
+                    count = self._batch(connection)
+                    ended.extend([time.time()] * count)
                     time.sleep(0.001)
 
         worker, seconds = threading.Thread(target=work), []

@@ -42,7 +42,7 @@ class Brocot(SqlPeer):
                 SELECT 'l' || l, 'i' || (l - 1) * %(items)s + position, position, 1, position
                 FROM generate_series(1, %(lists)s) AS l, generate_series(0, %(items)s - 1) AS position""",
                 {"lists": lists, "items": items})
-            connection.execute("VACUUM ANALYZE brocot.items")
+            self.vacuum(connection, items)
 
 
 class BrocotNow(Brocot):
@@ -58,7 +58,8 @@ class BrocotDaemon(Brocot):
     title = "Brocot, through the daemon"
     how = (
         "`brocot.move` inserts a request, and `brocot daemon`, with its default settings on the same machine, applies it and logs it. "
-        "Moves are counted until the last one is visible, and a time is that from the request to its visibility.")
+        "Moves are counted until the last one is visible, and a time is that from the time stamp of the request to that of the "
+        "COMMIT with which others see it. Neither the flush of that COMMIT to disk nor the caller's round trip is in it.")
     statement = "SELECT brocot.move({list}, {item}, after => {anchor})"
     calls = (
         "SELECT brocot.move(%s, %s, after => %s)", "SELECT brocot.move(%s, %s, first => true)", "SELECT brocot.remove(%s, %s)")

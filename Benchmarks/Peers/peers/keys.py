@@ -39,7 +39,7 @@ class StringKeys(Peer):
             with connection.cursor().copy("COPY items FROM STDIN") as copy:
                 for number in range(lists * items):
                     copy.write_row((f"l{number // items + 1}", f"i{number}", keys[number % items]))
-            connection.execute("VACUUM ANALYZE items")
+            self.vacuum(connection, items)
 
     def session(self):
         return StringKeySession(self)
@@ -51,14 +51,14 @@ class StringKeySession(Session):
         self._connection.prepare_threshold = 0
 
     def place(self, list, item, anchor):
-        # With few round trips, as the pipeline of libpq allows: BEGIN and the neighbours, then the row and COMMIT.
         connection = self._connection
-        with connection.transaction(), connection.pipeline():
+        with connection.transaction():
             lower, upper = connection.execute("SELECT * FROM neighbours(%s, %s, %s)", [list, item, anchor]).fetchone()
             key = generate_key_between(lower, upper)
-            connection.execute(
-                """INSERT INTO items VALUES (%s, %s, %s) ON CONFLICT (list, item) DO UPDATE SET key = excluded.key""",
-                [list, item, key])
+            # As the peers in SQL do: ON CONFLICT DO UPDATE costs more.
+            updated = connection.execute("UPDATE items SET key = %s WHERE list = %s AND item = %s", [key, list, item])
+            if not updated.rowcount:
+                connection.execute("INSERT INTO items VALUES (%s, %s, %s)", [list, item, key])
 
     def remove(self, list, item):
         self._connection.execute("DELETE FROM items WHERE list = %s AND item = %s", [list, item])

@@ -25,6 +25,7 @@ FIGURES = [
 JOB_FIGURES = [
     ("Jobs done a second", "per_second", True, number), ("Jobs added a second", "enqueued_per_second", True, number),
     ("Median time to the end of a single job, ms", "p50", False, milliseconds),
+    ("99th percentile of the time to the end of a single job, ms", "p99", False, milliseconds),
 ]
 
 

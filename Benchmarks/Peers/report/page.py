@@ -1,22 +1,27 @@
 """docs/benchmarks.md and its plots, written from what runs stored."""
 
 import re
+import shutil
 
 from . import plots
 from .claims import claims, failures
 from .compare import worse
 from .results import Results
 from .tables import break_table, cost_table, queue_table, size_table, speed_table
-from .text import COMMANDS, METHOD, machine, peers
+from .text import COMMANDS, METHOD, machine, peers, rounds
 
 BEGIN, END = "<!-- From docs/benchmarks.md: `make bench` writes it. -->", "<!-- The end of what `make bench` writes. -->"
 
 
 def write_report(folder, into):
-    """Writes `into`/benchmarks.md and `into`/benchmarks/*.svg, and the README beside that folder where it repeats figures."""
+    """Writes `into`/benchmarks.md, `into`/benchmarks/*.svg and what the runs stored into `into`/benchmarks/data, and the README beside
+    that folder where it repeats figures."""
     results = Results(folder)
     (into / "benchmarks").mkdir(parents=True, exist_ok=True)
     (into / "benchmarks.md").write_text(page(results, into / "benchmarks"))
+    data = into / "benchmarks/data"
+    shutil.rmtree(data, ignore_errors=True)
+    shutil.copytree(folder, data, ignore=lambda _, names: [name for name in names if not name.endswith(".json")])
     readme = into.parent / "README.md"
     if readme.exists() and BEGIN in (text := readme.read_text()):
         block = "\n".join([BEGIN, *(f"- {claim}" for claim in claims(results)), END])
@@ -27,7 +32,8 @@ def page(results, plots_folder):
     sections = [
         "# Benchmarks",
         f"Brocot beside other ways to keep an order in PostgreSQL, on the same work in the same server. `make {results.command}` measured "
-        "everything on this page and wrote it. Compare the figures only with each other: another machine gives other figures.",
+        "everything on this page and wrote it. Compare the figures only with each other: another machine gives other figures. "
+        f"{rounds(results)}",
         "## In short\n\n" + "\n".join(f"- {claim}" for claim in claims(results)),
         "## What Brocot is worse at\n\n" + worse(results),
         "## What went wrong or broke\n\n" + ("\n".join(f"- {sentence}" for sentence in failures(results)) or "Nothing."),

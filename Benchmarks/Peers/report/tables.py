@@ -23,7 +23,7 @@ def rows_of(workload, cells):
 
 def speed_table(workload):
     header = [
-        "", "moves/s", "p50 ms", "p99 ms", "rows of the table", "rows of all tables", "WAL bytes", "deadlocks", "a commit, ms", "order"]
+        "", "moves", "moves/s", "p50 ms", "p99 ms", "rows of the table", "rows of all tables", "WAL bytes", "deadlocks", "a commit, ms", "order"]
     return table(header, rows_of(workload, _speed_cells))
 
 
@@ -32,8 +32,8 @@ def _speed_cells(key, figures):
     if key == "brocot-daemon":
         times = [f"{time} (caller {milliseconds(figures['call_' + share])})" for time, share in zip(times, ("p50", "p99"))]
     return [
-        number(figures["per_second"]), *times, number(figures.get("rows_per_move")), number(figures.get("all_rows_per_move")),
-        number(figures.get("wal_per_move")), str(figures.get("deadlocks", "–")), milliseconds(figures["commit"]), order(figures)]
+        f"{figures['moves']:,}", number(figures["per_second"]), *times, number(figures.get("rows_per_move")),
+        number(figures.get("all_rows_per_move")), number(figures.get("wal_per_move")), str(figures.get("deadlocks", "–")), milliseconds(figures["commit"]), order(figures)]
 
 
 def order(figures):
