@@ -94,7 +94,8 @@ let package = Package(
             exclude: [
                 "set-based-limit.sql", "random-moves.sql", "long-list.sql", "long-list-moves.sql", "enqueue.sql",
                 "pages.sql", "page-by-rank.sql", "page-by-position.sql", "page-by-covered-position.sql",
-                "list-by-rank.sql", "list-by-position.sql", "list-by-covered-position.sql", "list-sizes.sql", "list-sizes-moves.sql",
+                "list-by-rank.sql", "list-by-position.sql", "list-by-covered-position.sql",
+                "list-sizes.sql", "list-sizes-moves.sql",
                 "at-once.sql", "at-once-move.sql", "at-once-function.sql", "at-once-statements.sql",
                 "busy-insert.sql", "busy-move.sql", "busy-plain.sql",
                 "attach-table.sql", "attach-moves.sql", "attach-random-moves.sql", "attach-triggers.sql",
