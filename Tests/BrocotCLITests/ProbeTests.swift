@@ -166,7 +166,7 @@ import Testing
                 $0.status == 503 && $0.body.contains("waits for a synchronous standby")
             }
             #expect(try await connection.query("SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'").count == 1)
-            let doctor = try await BrocotProcess.run("doctor", "--old-transaction", "0")
+            let doctor = try await BrocotProcess.run("doctor", "--old-transaction", "3")
             #expect(doctor.exitCode == 7)
             #expect(
                 doctor.output.contains(
