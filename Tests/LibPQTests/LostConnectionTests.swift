@@ -81,6 +81,10 @@ import Testing
                     try connection.execute("SET LOCAL idle_in_transaction_session_timeout = 1")
                     let deadline = ContinuousClock.now + .seconds(30)
                     while !connection.isClosedByServer, .now < deadline { usleep(1000) }
+                    guard connection.isClosedByServer else {
+                        Issue.record("waited 30 s until the server ended the idle transaction")
+                        return
+                    }
                 }
             }
         }
