@@ -21,6 +21,12 @@ package struct OrderedTable: Hashable, Sendable {
     /// The condition of visible rows, as the server prints it if only `pg_catalog` is in the `search_path`; nil if all rows are
     /// visible.
     package let visible: String?
+    /// Whether the table has so many partitions (see ``mostPlannedPartitions``) that each list gets plans of its partition alone. The table is
+    /// partitioned by list columns, so each list is in one partition.
+    let hasManyPartitions: Bool
+    /// The most partitions of which a plan for all lists is made and kept. Beside 100 partitions, a batch of 250 lists takes as long with a
+    /// plan for each list. Beside 1,500, one plan of all partitions takes seconds.
+    static let mostPlannedPartitions = 100
 
     /// The names of the objects of this order.
     package var names: OrderNames { OrderNames(schema: schema, table: table, rank: rankColumn) }
@@ -33,8 +39,9 @@ package struct OrderedTable: Hashable, Sendable {
     package init(
         name: String, schema: String, table: String, listColumns: [KeyColumn], itemColumn: KeyColumn, ownsRows: Bool,
         rankColumn: String = OrderNames.usualRankColumn, arrivalEnd: ListEnd = .last, visible: String? = nil,
-        lookUpColumns: [String]? = nil
+        lookUpColumns: [String]? = nil, hasManyPartitions: Bool = false
     ) {
+        self.hasManyPartitions = hasManyPartitions
         self.visible = visible
         self.lookUpColumns = lookUpColumns
         self.rankColumn = rankColumn

@@ -5,9 +5,18 @@ import LibPQ
 /// Fragments that precede other columns end with a comma, so that they can be empty without list columns.
 struct ListColumns {
     private let table: OrderedTable
+    /// The only list of the statement. Then the list columns are compared with its values, from which the planner knows the partition. With
+    /// nil, they are compared with columns of another relation.
+    private let onlyList: String?
     private var columns: [KeyColumn] { table.listColumns }
 
-    init(_ table: OrderedTable) { self.table = table }
+    init(_ table: OrderedTable, onlyList: String? = nil) {
+        self.table = table
+        self.onlyList = onlyList
+    }
+
+    /// The list columns in statements for this list alone.
+    func limited(to list: String) -> ListColumns { ListColumns(table, onlyList: list) }
 
     /// Whether there is one list column, and its type is not `varchar`.
     var isSingleAndNotVarchar: Bool { columns.count == 1 && !columns[0].type.isVarchar }
@@ -59,43 +68,72 @@ struct ListColumns {
 
     /// The condition that a row is in the list of another relation's row.
     func equal(_ row: SQL, _ key: SQL, named prefix: String = "list") -> SQL {
-        conjunction(comparisons(row, key, named: prefix))
+        conjunction(comparisons(row, keyColumns(of: key, named: prefix)))
     }
 
     /// The condition of ``equal(_:_:named:)``, in a form that no index supports.
     func equalWithoutIndex(_ row: SQL, _ key: SQL) -> SQL {
-        conjunction(comparisons(row, key).map { "(\($0)) IS TRUE" })
+        conjunction(comparisons(row, keyColumns(of: key)).map { "(\($0)) IS TRUE" })
     }
 
-    private func comparisons(_ row: SQL, _ key: SQL, named prefix: String = "list") -> [SQL] {
-        columns.enumerated().map { index, column in
-            "\(row).\(column.identifier) \(Operators.equal) \(key).\(name(index, prefix))"
+    private func comparisons(_ row: SQL, _ values: [SQL]) -> [SQL] {
+        zip(columns, values).map { column, value in "\(row).\(column.identifier) \(Operators.equal) \(value)" }
+    }
+
+    /// The values of the list columns: those of ``onlyList``, or columns of the other relation.
+    private func keyColumns(of key: SQL, named prefix: String = "list") -> [SQL] {
+        if let onlyList, prefix == "list" { return literals(of: onlyList) }
+        return columns.indices.map { "\(key).\(name($0, prefix))" }
+    }
+
+    /// A list's key as constants. The planner doesn't know the value of an array's element, or of a cast that depends on settings.
+    private func literals(of list: String) -> [SQL] {
+        zip(columns, values(of: list)).map { column, value in "\(literal: value)::\(column.type.sql)" }
+    }
+
+    /// A further condition for WHERE that selects the partition of a row, in a form that no index supports; empty if the table has few
+    /// partitions.
+    ///
+    /// The server compares each alternative of OR with the bounds of the partitions. It would use an index only for alternatives that are
+    /// single comparisons, or with a bitmap. Equal alternatives would become one condition, so the second one is written in another way.
+    func andIsInPartition(_ row: SQL, _ key: SQL) -> SQL {
+        guard table.hasManyPartitions else { return "" }
+        let values = keyColumns(of: key)
+        let other = zip(columns, values).map { column, value in
+            """
+            \(value) \(Operators.equal) \(row).\(column.identifier) \
+            AND \(row).\(column.identifier) \(Operators.atLeast) \(value)
+            """ as SQL
         }
+        return " AND (\(conjunction(comparisons(row, values))) OR \(conjunction(other)))"
     }
 
     /// The condition of ``equal(_:_:named:)``, by two inequalities. So the planner does not treat the column as a constant, which it
     /// would remove from ORDER BY.
     func between(_ row: SQL, _ key: SQL) -> SQL {
         conjunction(
-            columns.enumerated().map { index, column in
+            zip(columns, keyColumns(of: key)).map { column, value in
                 """
-                \(row).\(column.identifier) \(Operators.atLeast) \(key).\(name(index)) \
-                AND \(row).\(column.identifier) \(Operators.atMost) \(key).\(name(index))
+                \(row).\(column.identifier) \(Operators.atLeast) \(value) \
+                AND \(row).\(column.identifier) \(Operators.atMost) \(value)
                 """
             })
     }
 
-    /// The name of a list column in ``names(_:of:)``; nil if the column is not a list column.
-    func name(ofColumn column: String) -> SQL? {
-        columns.firstIndex { ExactText($0.name) == ExactText(column) }.map { name($0) }
+    /// The value of a list column in the key of another relation's row; nil if the column is not a list column.
+    func value(ofColumn column: String, in key: SQL) -> SQL? {
+        columns.firstIndex { ExactText($0.name) == ExactText(column) }.map { keyColumns(of: key)[$0] }
     }
 
     /// The condition that a row is in this list.
     func isIn(_ list: String, _ row: SQL) -> SQL {
-        conjunction(
-            zip(columns, values(of: list)).map { column, value in
-                "\(row).\(column.identifier) \(Operators.equal) (\([value])::pg_catalog.text[]::\(column.type.sql)[])[1]"
-            })
+        let values =
+            table.hasManyPartitions
+            ? literals(of: list)
+            : zip(columns, values(of: list)).map { column, value in
+                "(\([value])::pg_catalog.text[]::\(column.type.sql)[])[1]"
+            }
+        return conjunction(comparisons(row, values))
     }
 
     /// The assignments for SET.

@@ -25,7 +25,9 @@ extension OrderedTableRepository {
             case .count: found.append((need, .count(try count(of: need.list, on: connection))))
             }
         }
-        found += try readRows(rows, on: connection)
+        for (statements, needs) in served(rows, in: \.list.key) {
+            found += try readRows(needs, statements, on: connection)
+        }
         found += try readRunsUp(up, on: connection)
         found += try readRuns(down, .down, on: connection)
         for (list, offsets) in positions { found += try readPositions(offsets, in: list, on: connection) }
@@ -33,9 +35,8 @@ extension OrderedTableRepository {
     }
 
     private func readRows(
-        _ needs: [ListNeed], on connection: isolated Connection
+        _ needs: [ListNeed], _ statements: OrderingStatements, on connection: isolated Connection
     ) throws(OrderingError) -> [Reading] {
-        guard !needs.isEmpty else { return [] }
         var wanted = RowsWanted()
         for case (let list, .row(let key, let below, let above)) in needs.lazy.map({ ($0.list, $0.wanted) }) {
             wanted.lists.append(list.key)
@@ -46,7 +47,7 @@ extension OrderedTableRepository {
         var presences = needs.map { _ in (Presence.absent, isVisible: true) }
         var (below, above): ([Int: [StoredRow]], [Int: [StoredRow]]) = ([:], [:])
         let firstRowColumn = OrderingStatements.SideColumn.allCases.count
-        for row in try connection.rows(statements.rows(wanted)) {
+        for row in try rows(statements.rows(wanted), on: connection) {
             let index = try indexOfArgument(of: row)
             let side = try wrappingErrors { () throws(PostgresError) in
                 try row.decode(OrderingStatements.SideColumn.side, as: Int32.self)
@@ -92,7 +93,17 @@ extension OrderedTableRepository {
     private func readRuns(
         _ needs: [ListNeed], _ direction: Need.Direction, on connection: isolated Connection
     ) throws(OrderingError) -> [Reading] {
-        guard !needs.isEmpty else { return [] }
+        var found: [Reading] = []
+        for (statements, needs) in served(needs, in: \.list.key) {
+            found += try readRuns(needs, direction, statements, on: connection)
+        }
+        return found
+    }
+
+    private func readRuns(
+        _ needs: [ListNeed], _ direction: Need.Direction, _ statements: OrderingStatements,
+        on connection: isolated Connection
+    ) throws(OrderingError) -> [Reading] {
         var wanted = RunsWanted()
         for case (let list, .run(let start, _, let count)) in needs.lazy.map({ ($0.list, $0.wanted) }) {
             wanted.lists.append(list.key)
@@ -101,7 +112,7 @@ extension OrderedTableRepository {
             wanted.counts.append(count)
         }
         var runs: [[StoredRow]] = needs.map { _ in [] }
-        for row in try connection.rows(statements.runs(wanted, direction)) {
+        for row in try rows(statements.runs(wanted, direction), on: connection) {
             let index = try indexOfArgument(of: row)
             if let stored = try storedRow(row, from: Self.columnsBeforeRow, list: needs[index].list) {
                 runs[index].append(stored)
@@ -116,9 +127,8 @@ extension OrderedTableRepository {
         let margin = Self.rowsAroundPosition / 2
         let offsets = AscendingOffsets(positions.map { max(0, $0 - margin) })
         var rows: [Int: [StoredRow]] = [:]
-        for row in try connection.rows(
-            statements.rows(of: list.key, at: offsets, count: Self.rowsAroundPosition))
-        {
+        let statement = statements.rows(of: list.key, at: offsets, count: Self.rowsAroundPosition)
+        for row in try self.rows(statement, on: connection) {
             let offset = offsets.offsets[try indexOfArgument(of: row)]
             if let stored = try storedRow(row, from: Self.columnsBeforeRow, list: list) {
                 rows[offset, default: []].append(stored)
@@ -131,7 +141,7 @@ extension OrderedTableRepository {
     }
 
     private func count(of list: ListIdentifier, on connection: isolated Connection) throws(OrderingError) -> Int {
-        let rows = try connection.rows(statements.count(of: list.key))
+        let rows = try rows(statements.count(of: list.key), on: connection)
         return try wrappingErrors { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
     }
 

@@ -14,18 +14,23 @@ extension OrderedTableRepository {
         let leaving = stored.filter(\.changesList)
         let staying = stored.filter { !$0.changesList }
         var lists: Set<ListIdentifier> = []
-        for (changes, lock) in [(leaving, OrderingStatements.RowLock.forKeys), (staying, .forRanks)]
-        where !changes.isEmpty {
-            var missing = Set(changes.indices)
-            for row in try connection.rows(statements.tryLock(changes, lock)) {
-                missing.remove(try indexOfArgument(of: row))
-            }
-            for index in missing {
-                let involved = [changes[index].storedList, changes[index].list].compactMap(\.self)
-                lists.formUnion(involved.map { ListIdentifier($0, of: table.name) })
+        for (changes, lock) in [(leaving, OrderingStatements.RowLock.forKeys), (staying, .forRanks)] {
+            for (statements, changes) in servedWhereStored(changes) {
+                var missing = Set(changes.indices)
+                for row in try rows(statements.tryLock(changes, lock), on: connection) {
+                    missing.remove(try indexOfArgument(of: row))
+                }
+                for index in missing {
+                    let involved = [changes[index].storedList, changes[index].list].compactMap(\.self)
+                    lists.formUnion(involved.map { ListIdentifier($0, of: table.name) })
+                }
             }
         }
         return lists
+    }
+
+    private func servedWhereStored(_ changes: [RowChange]) -> [(OrderingStatements, [RowChange])] {
+        served(changes, in: { $0.storedList ?? "" })
     }
 
     /// A statement that writes rows, and returns how many were written as requested.
@@ -42,12 +47,14 @@ extension OrderedTableRepository {
     ) throws(OrderingError) {
         guard !changes.isEmpty else { return }
         let updates = changes.filter(\.isUpdate)
-        if waitsForRows, !table.isBuiltIn, !updates.isEmpty {
-            try requireWritten(try written(try connection.rows(statements.lock(updates))), of: updates.count)
+        if waitsForRows, !table.isBuiltIn {
+            for (statements, updates) in servedWhereStored(updates) {
+                try requireWritten(try written(try rows(statements.lock(updates), on: connection)), of: updates.count)
+            }
         }
         if let announcement { _ = try connection.rows(announcement) }
         for write in writes(changes) {
-            try requireWritten(try written(try connection.rows(write.statement)), of: write.rows)
+            try requireWritten(try written(try rows(write.statement, on: connection)), of: write.rows)
         }
         if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.endOfWriting) }
     }
@@ -61,17 +68,18 @@ extension OrderedTableRepository {
         let updates = changes.filter(\.isUpdate)
         let insertions = changes.filter(\.isInsertion)
         var writes: [Write] = []
-        if !deletions.isEmpty {
-            writes.append(Write(statement: statements.delete(deletions), rows: deletions.count))
+        for (statements, rows) in servedWhereStored(deletions) {
+            writes.append(Write(statement: statements.delete(rows), rows: rows.count))
         }
-        let rowsToClear = table.isBuiltIn ? [] : rowsToClear(among: updates)
-        if !rowsToClear.isEmpty {
-            writes.append(Write(statement: statements.clearRanks(rowsToClear), rows: rowsToClear.count))
+        for (statements, rows) in servedWhereStored(table.isBuiltIn ? [] : rowsToClear(among: updates)) {
+            writes.append(Write(statement: statements.clearRanks(rows), rows: rows.count))
         }
         for group in RowChangeGroups(updates).groups {
-            let changesLists = group.contains(where: \.changesList)
-            let statement = changesLists ? statements.updateListsAndRanks(group) : statements.updateRanks(group)
-            writes.append(Write(statement: statement, rows: group.count))
+            for (statements, rows) in servedWhereStored(group) {
+                let changesLists = rows.contains(where: \.changesList)
+                let statement = changesLists ? statements.updateListsAndRanks(rows) : statements.updateRanks(rows)
+                writes.append(Write(statement: statement, rows: rows.count))
+            }
         }
         if !insertions.isEmpty {
             writes.append(Write(statement: statements.insert(insertions), rows: insertions.count))

@@ -14,6 +14,28 @@ struct OrderedTableRepository {
         statements = OrderingStatements(table, judgesVisibility: judgesVisibility)
     }
 
+    /// The elements, with the statements that serve them: one for all, or one for each list if the table has many partitions.
+    func served<Element>(_ elements: [Element], in list: (Element) -> String) -> [(OrderingStatements, [Element])] {
+        guard !elements.isEmpty else { return [] }
+        guard table.hasManyPartitions else { return [(statements, elements)] }
+        var (lists, groups): ([ExactText: Int], [(OrderingStatements, [Element])]) = ([:], [])
+        for element in elements {
+            let text = list(element)
+            if let number = lists[ExactText(text)] {
+                groups[number].1.append(element)
+            } else {
+                lists[ExactText(text)] = groups.count
+                groups.append((statements.limited(to: text), [element]))
+            }
+        }
+        return groups
+    }
+
+    /// Runs a statement of this table. The texts of statements for single lists differ, so they are not prepared.
+    func rows(_ statement: SQL, on connection: isolated Connection) throws(OrderingError) -> Rows {
+        try connection.rows(statement, prepared: !table.hasManyPartitions)
+    }
+
     /// The registered tables with these names, by name.
     ///
     /// - Throws: `missingColumn` if a registered table or one of its columns does not exist; `untrustedOwner` if the current role is a
@@ -35,8 +57,8 @@ struct OrderedTableRepository {
 }
 
 extension Connection {
-    func rows(_ statement: SQL) throws(OrderingError) -> Rows {
-        do { return try query(statement, prepared: true) } catch { throw .database(error) }
+    func rows(_ statement: SQL, prepared: Bool = true) throws(OrderingError) -> Rows {
+        do { return try query(statement, prepared: prepared) } catch { throw .database(error) }
     }
 }
 

@@ -5,7 +5,7 @@ extension OrderingStatements {
     /// The columns of ``keyColumns(ofTablesNamed:)`` before those of ``KeyType/columns(of:)``. ``RegisteredColumn`` reads them.
     enum RegistryColumn: Int, CaseIterable {
         case orderedTable, schema, table, ownsRows, rankColumn, arrivalEnd, visible, name, lookUpColumns
-        case missingRankColumn, untrustedOwner
+        case missingRankColumn, untrustedOwner, hasManyPartitions
 
         fileprivate var expression: SQL {
             switch self {
@@ -20,6 +20,7 @@ extension OrderingStatements {
             case .lookUpColumns: columnsOfLookUpIndex
             case .missingRankColumn: OrderingStatements.missingRankColumn
             case .untrustedOwner: OrderingStatements.untrustedOwner
+            case .hasManyPartitions: OrderingStatements.hasManyPartitions
             }
         }
     }
@@ -94,5 +95,17 @@ extension OrderingStatements {
             WHERE target.oid = stored.attrelid AND NOT owner.rolsuper
                 AND NOT EXISTS (SELECT FROM granted WHERE granted.oid = owner.oid)
         ) END
+        """
+
+    /// Whether the table has more than ``OrderedTable/mostPlannedPartitions``, on all levels. False in the rows of list columns.
+    private static let hasManyPartitions: SQL = """
+        wanted.name = registered.item_column AND (
+            WITH RECURSIVE partition (oid) AS (
+                SELECT child.inhrelid FROM pg_catalog.pg_inherits AS child WHERE child.inhparent = stored.attrelid
+                UNION ALL
+                SELECT child.inhrelid FROM partition JOIN pg_catalog.pg_inherits AS child ON child.inhparent = partition.oid
+            )
+            SELECT EXISTS (SELECT FROM partition OFFSET \(unsafeRaw: "\(OrderedTable.mostPlannedPartitions)"))
+        )
         """
 }

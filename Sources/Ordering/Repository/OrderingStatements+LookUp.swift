@@ -28,7 +28,7 @@ extension OrderingStatements {
     /// first condition that bounds a column, and this must be the comparison of the whole key.
     func lookUp(of key: SQL, along columns: [String]) -> (condition: SQL, order: SQL) {
         let names = columns.map { "named.\(identifier: $0)" as SQL }
-        let values = columns.map { "\(key).\(listColumns.name(ofColumn: $0) ?? "item")" as SQL }
+        let values = columns.map { listColumns.value(ofColumn: $0, in: key) ?? "\(key).item" }
         let order = names.joined()
         if columns.count == 2, listColumns.isSingleAndNotVarchar, !itemType.isVarchar {
             return (
@@ -42,7 +42,7 @@ extension OrderingStatements {
         return (
             """
             ROW(\(order)) \(Operators.atLeast) ROW(\(row)) AND ROW(\(order)) \(Operators.atMost) ROW(\(row)) \
-            AND \(listColumns.between("named", key))
+            AND \(listColumns.between("named", key))\(listColumns.andIsInPartition("named", key))
             """, order
         )
     }
@@ -54,9 +54,9 @@ extension OrderingStatements {
 
     /// Whether `stored` is the row that ``location(of:)`` found, and still has its key.
     ///
-    /// No index supports IS TRUE. So the planner can find the row only by its location.
+    /// No index supports these conditions. So the planner can find the row only by its location.
     func isFound(by key: SQL) -> SQL {
-        "stored.ctid = found.location AND \(hasKeyWithoutIndex(key))"
+        "stored.ctid = found.location AND \(hasKeyWithoutIndex(key))\(listColumns.andIsInPartition("stored", key))"
     }
 
     /// Whether `stored` has the key, in a form that no index supports.

@@ -6,7 +6,7 @@ import LibPQ
 /// casts keys to their types, and reads along the unique index of list and rank, or along an index of the item's key.
 struct OrderingStatements {
     let table: SQL
-    let listColumns: ListColumns
+    private(set) var listColumns: ListColumns
     let itemColumn: SQL
     let itemType: KeyType
     let lookUpColumns: [String]?
@@ -30,6 +30,13 @@ struct OrderingStatements {
         num = "\(identifier: ordered.names.numerator)"
         den = "\(identifier: ordered.names.denominator)"
         visible = ordered.visible.map { "(\(unsafeRaw: $0)) IS TRUE" }
+    }
+
+    /// The statements for rows that are stored in this list alone. Their texts contain the list, so that a plan has one partition.
+    func limited(to list: String) -> OrderingStatements {
+        var limited = self
+        limited.listColumns = listColumns.limited(to: list)
+        return limited
     }
 
     /// A further column that says whether the row is visible; empty if the table has no hidden rows.

@@ -16,6 +16,8 @@ struct RegisteredColumn {
     let missingRankColumn: String?
     /// The table's owner, if the current role is a superuser that does not trust the owner.
     let untrustedOwner: String?
+    /// See ``OrderedTable/hasManyPartitions``. False for list columns.
+    let hasManyPartitions: Bool
     private let type: KeyType?
     /// The type's name for people; nil if the column does not exist.
     private let displayedType: String?
@@ -34,6 +36,7 @@ struct RegisteredColumn {
         lookUpColumns = try row.decode(Column.lookUpColumns)
         missingRankColumn = try row.decode(Column.missingRankColumn)
         untrustedOwner = try row.decode(Column.untrustedOwner)
+        hasManyPartitions = try row.decode(Column.hasManyPartitions)
         (type, displayedType) = try KeyType.read(row, from: Column.allCases.count)
     }
 
@@ -65,6 +68,7 @@ extension OrderedTable {
             name: columns[0].orderedTable, schema: columns[0].schema, table: columns[0].table,
             listColumns: keys.dropLast(), itemColumn: keys[keys.count - 1], ownsRows: columns[0].ownsRows,
             rankColumn: columns[0].rankColumn, arrivalEnd: columns[0].arrivalEnd,
-            visible: columns[0].visible, lookUpColumns: columns[0].lookUpColumns)
+            visible: columns[0].visible, lookUpColumns: columns[0].lookUpColumns,
+            hasManyPartitions: columns[columns.count - 1].hasManyPartitions)
     }
 }
