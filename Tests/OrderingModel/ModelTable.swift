@@ -9,6 +9,8 @@ package enum ModelTable: String, CaseIterable, Sendable {
     case deferrable
     /// An attached one, with lists of two columns and ranks of another name.
     case ofTwoColumns
+    /// The same with more partitions than one plan contains.
+    case ofManyPartitions
     /// An attached one with uuid items and bigint lists. Some rows are hidden, and an application writes it meanwhile.
     case withHiddenRows
     /// An attached join table, whose rows moves insert and delete, as an application does meanwhile. New rows are first.
@@ -20,14 +22,14 @@ package enum ModelTable: String, CaseIterable, Sendable {
     package var name: String {
         switch self {
         case .items: "items"
-        case .ofTwoColumns: "public.tasks.place"
+        case .ofTwoColumns, .ofManyPartitions: "public.tasks.place"
         case .deferrable, .withHiddenRows, .owningRows: "public.tasks"
         }
     }
 
     /// The keys of the lists that its rows are in.
     package var lists: [String] {
-        self == .ofTwoColumns
+        self == .ofTwoColumns || self == .ofManyPartitions
             ? ["a", "\\\"é\\t"].flatMap { team in [0, 7, -7].map { "[\"\(team)\", \"\($0)\"]" } }
             : (1...6).map(String.init)
     }
@@ -50,7 +52,7 @@ package enum ModelTable: String, CaseIterable, Sendable {
         case .items: nil
         // The index of attach is checked row by row. With it, a deferrable key would make no difference.
         case .deferrable: nil
-        case .ofTwoColumns:
+        case .ofTwoColumns, .ofManyPartitions:
             OrderDefinition(names: names(rank: "place"), listColumns: ["team", "board"], itemColumn: "id")
         case .withHiddenRows:
             OrderDefinition(names: names(), listColumns: ["board"], itemColumn: "id", visible: "number IS NULL")
@@ -71,6 +73,14 @@ package enum ModelTable: String, CaseIterable, Sendable {
             INSERT INTO brocot.ordered_tables VALUES ('public.tasks', 'public', 'tasks', '{board}', 'id', false);
             """
         case .ofTwoColumns: "CREATE TABLE tasks (id bigint PRIMARY KEY, team text, board integer);"
+        case .ofManyPartitions:
+            """
+            CREATE TABLE tasks (id bigint, team text, board integer, PRIMARY KEY (team, board, id)) PARTITION BY HASH (team, board);
+            DO $$ BEGIN FOR number IN 0..100 LOOP
+                EXECUTE format(
+                    'CREATE TABLE tasks_%1$s PARTITION OF tasks FOR VALUES WITH (MODULUS 101, REMAINDER %1$s)', number);
+            END LOOP; END $$;
+            """
         case .withHiddenRows: "CREATE TABLE tasks (id uuid PRIMARY KEY, board bigint, number date, note text);"
         case .owningRows:
             """
@@ -132,7 +142,7 @@ package enum ModelTable: String, CaseIterable, Sendable {
             switch self {
             case .items: "SELECT"
             case .deferrable: "INSERT INTO tasks (id, board) SELECT item::bigint, list::integer \(source)"
-            case .ofTwoColumns:
+            case .ofTwoColumns, .ofManyPartitions:
                 """
                 INSERT INTO tasks (id, team, board)
                 SELECT item::bigint, list::jsonb ->> 0, (list::jsonb ->> 1)::integer \(source)
@@ -173,7 +183,7 @@ package enum ModelTable: String, CaseIterable, Sendable {
             case .items: ("brocot.items", "list", "item", "rank")
             case .deferrable, .withHiddenRows: ("tasks", "board", "id", "rank")
             case .owningRows: ("tasks", "board", "item", "rank")
-            case .ofTwoColumns: ("tasks", "brocot.list_key(team, board::text)", "id", "place")
+            case .ofTwoColumns, .ofManyPartitions: ("tasks", "brocot.list_key(team, board::text)", "id", "place")
             }
         var lists: [String: [String]] = [:]
         let rows = try await connection.query(

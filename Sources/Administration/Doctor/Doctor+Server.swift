@@ -84,7 +84,7 @@ extension Doctor {
             let (room, partitions): (Int, Int) = (try counts.decode(0), try counts.decode(1))
             let needed = Self.locksOfWorker + Self.locksOfPartition * partitions
             guard room < 2 * Self.workers * needed else { return .ok("lock table", "has room for \(room) locks") }
-            let reason = partitions > 0 ? " because attached tables have \(partitions) partitions" : ""
+            let reason = partitions > 0 ? " because a batch may use \(partitions) partitions" : ""
             return .warning(
                 "lock table", "has room for \(room) locks, and each worker of a daemon may take \(needed)\(reason)",
                 advice:

@@ -22,16 +22,19 @@ enum DoctorStatements {
         SELECT setting::bigint FROM pg_catalog.pg_settings WHERE name = 'idle_session_timeout'
         """
 
-    /// The number of locks for which the server's lock table has room, and the number of partitions of attached tables, which have a
-    /// trigger of Brocot.
+    /// The number of locks for which the server's lock table has room, and the number of partitions of attached tables that one batch may use.
+    /// They have a trigger of Brocot. In a table with many partitions, a batch uses those of its lists alone.
     static let lockTable: SQL = """
         SELECT pg_catalog.current_setting('max_locks_per_transaction')::bigint
             * (pg_catalog.current_setting('max_connections')::bigint
                 + pg_catalog.current_setting('max_prepared_transactions')::bigint),
-            (SELECT count(*) FROM pg_catalog.pg_class AS relation
-            WHERE relation.relispartition AND EXISTS (
-                SELECT FROM pg_catalog.pg_trigger AS keep
-                WHERE keep.tgrelid = relation.oid AND starts_with(keep.tgname::text, 'zzz_brocot_')))
+            (SELECT coalesce(sum(least(of_table.count, \(AdvisoryLock.mostLists))), 0)::bigint FROM (
+                SELECT count(*) AS count FROM pg_catalog.pg_class AS relation
+                WHERE relation.relispartition AND EXISTS (
+                    SELECT FROM pg_catalog.pg_trigger AS keep
+                    WHERE keep.tgrelid = relation.oid AND starts_with(keep.tgname::text, 'zzz_brocot_'))
+                GROUP BY pg_catalog.pg_partition_root(relation.oid)
+            ) AS of_table)
         """
 
     static let user: SQL = "SELECT current_user::text"

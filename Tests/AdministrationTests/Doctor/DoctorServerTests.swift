@@ -51,7 +51,7 @@ import Testing
         #expect(results.allSatisfy { $0.failureKind == nil })
         let result = try #require(results.first { $0.check == "lock table" })
         #expect(
-            result.level == .warn && result.message.contains("may take 306 because attached tables have 2 partitions"))
+            result.level == .warn && result.message.contains("may take 306 because a batch may use 2 partitions"))
     }
 
     @Test(

@@ -70,7 +70,7 @@ enum AllowedRights {
         routine brocot.expect_rows(brocot.order_shape,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.forget_refusal(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.insert_rows(brocot.order_shape,text,text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.is_at_place() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.is_at_place(brocot.order_shape,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.is_canonical(text[],text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.is_in_order(numeric[],numeric,numeric) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.is_placed_as_asked(brocot.order_shape) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE

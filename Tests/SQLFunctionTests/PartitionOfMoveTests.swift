@@ -1,0 +1,39 @@
+import Administration
+import LibPQ
+import Ordering
+import OrderingModel
+import TestPostgres
+import Testing
+
+@Suite("Moves at once in partitioned tables", .database, .timeLimit(.minutes(30))) struct PartitionOfMoveTests {
+    private static let kinds = [
+        "LIST (board)": ["IN (1)", "IN (2)"], "RANGE (board)": ["FROM (0) TO (2)", "FROM (2) TO (9)"],
+        "HASH (team, board)": ["WITH (MODULUS 2, REMAINDER 0)", "WITH (MODULUS 2, REMAINDER 1)"],
+    ]
+
+    @Test("The statement that writes rows is planned for the list's partition alone", arguments: kinds.keys.sorted())
+    func plan(kind: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        let bounds = try #require(Self.kinds[kind])
+        try await connection.execute(
+            script: """
+                CREATE TABLE tasks (id bigint, team text, board int, PRIMARY KEY (team, board, id)) PARTITION BY \(kind);
+                CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES \(bounds[0]);
+                CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES \(bounds[1]);
+                """)
+        let names = OrderNames(schema: "public", table: "tasks")
+        try await attach(
+            OrderDefinition(names: names, listColumns: ["team", "board"], itemColumn: "id"), on: connection)
+        let condition: String = try await connection.query(
+            #"SELECT brocot.is_at_place(brocot.order_shape('public.tasks'), brocot.list_key('it''s \', '1'))"#
+        ).single().decode(0)
+        let plan = try await connection.query(
+            """
+            EXPLAIN UPDATE tasks AS stored SET rank = NULL
+            FROM unnest('{}'::tid[], '{}'::oid[]) AS moved (place, relation) WHERE \(unsafeRaw: condition)
+            """
+        ).map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
+        #expect(plan.contains("TID Cond: "), "\(plan)")
+        #expect(plan.contains("tasks_1") != plan.contains("tasks_2"), "\(plan)")
+    }
+}
