@@ -91,14 +91,27 @@ struct ListColumns {
         zip(columns, values(of: list)).map { column, value in "\(literal: value)::\(column.type.sql)" }
     }
 
-    /// A further condition for WHERE that selects the partition of a row, in a form that no index supports; empty if the table has few
+    /// A further condition for WHERE that selects the partition of a row which is found by its location; empty if the table has few
     /// partitions.
     ///
-    /// The server compares each alternative of OR with the bounds of the partitions. It would use an index only for alternatives that are
-    /// single comparisons, or with a bitmap. Equal alternatives would become one condition, so the second one is written in another way.
+    /// The last two conditions are always true, but the planner expects that few keys satisfy them. So reading one row by its location seems
+    /// cheaper than reading the list along an index, which the first condition would permit.
     func andIsInPartition(_ row: SQL, _ key: SQL) -> SQL {
         guard table.hasManyPartitions else { return "" }
-        let values = keyColumns(of: key)
+        let alwaysTrue = [name(0), "item"].map { column in
+            "(\(key).\(column) \(Operators.equal) \(key).\(column)) IS TRUE" as SQL
+        }
+        return " AND \(equal(row, key)) AND \(alwaysTrue.joined(separator: " AND "))"
+    }
+
+    /// A further condition for WHERE that selects the partition of the only list, beside conditions that choose an index; empty if the lists
+    /// are columns.
+    ///
+    /// The server compares each alternative of OR with the bounds of the partitions, but uses it neither for an index scan nor for the order.
+    /// Two equal alternatives would become one condition, so the second one is written in another way.
+    func andIsInOnlyPartition(_ row: SQL) -> SQL {
+        guard let onlyList else { return "" }
+        let values = literals(of: onlyList)
         let other = zip(columns, values).map { column, value in
             """
             \(value) \(Operators.equal) \(row).\(column.identifier) \
