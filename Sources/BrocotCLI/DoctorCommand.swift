@@ -53,8 +53,10 @@ struct DoctorCommand: AsyncParsableCommand {
         let doctor = Doctor(
             parameters: parameters, role: role, oldTransaction: .seconds(oldTransaction), logRetention: logRetention,
             logger: logger)
-        let findings = await doctor.examine()
-        try json ? Stream.output.printUnchanged(encoded(findings)) : Stream.output.printText(text(of: findings))
+        let findings = await doctor.examine { finding in
+            if !json { Stream.output.printText(Self.text(of: finding)) }
+        }
+        if json { try Stream.output.printUnchanged(encoded(findings)) }
         if let failure = Self.failure(of: findings) { throw failure }
     }
 
@@ -68,12 +70,10 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    private func text(of findings: [CheckResult]) -> String {
-        findings.map { finding in
-            let line =
-                "\(finding.level.rawValue.padded(to: 6))\(finding.check.padded(to: 12))\(finding.message.printable)"
-            return finding.advice.map { "\(line)\n\("".padded(to: 18))→ \($0.printable)" } ?? line
-        }.joined(separator: "\n")
+    private static func text(of finding: CheckResult) -> String {
+        let line =
+            "\(finding.level.rawValue.padded(to: 6))\(finding.check.padded(to: 12))\(finding.message.printable)"
+        return finding.advice.map { "\(line)\n\("".padded(to: 18))→ \($0.printable)" } ?? line
     }
 }
 

@@ -72,7 +72,7 @@ enum ExitStatus: Int32, Sendable {
         case .database(let error): status(of: error)
         case .invalidStoredRank, .ranksOutOfOrder, .missingColumn, .untrustedOwner: .needsRepair
         case .unsupportedKeyType: .usage
-        case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked, .readingDoesNotSettle: .failed
+        case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked, .readingDoesNotSettle, .tookTooLong: .failed
         }
     }
 

@@ -1,16 +1,30 @@
 internal import CLibPQ
 
+/// Statements that are run and undone together.
+package struct Trial: Sendable {
+    let statements: [SQL]
+    /// Whether the session keeps the parsed statements.
+    let prepared: Bool
+
+    package init(_ statements: [SQL], prepared: Bool = true) {
+        self.statements = statements
+        self.prepared = prepared
+    }
+}
+
 extension Connection {
-    /// Runs and undoes each group of statements, to find out what it would do. All groups are sent before the first answer is read. The
+    /// Runs and undoes each trial, to find out what it would do. All trials are sent before the first answer is read. The
     /// connection must be in a transaction.
     ///
-    /// - Returns: For each group the rows of its statements, or the error that ended the group.
+    /// - Returns: For each trial the rows of its statements, or the error that ended the trial.
     /// - Throws: `connectionLost`, `cancelled`, `invalidValue`, `protocolMisuse`, or `server` if no savepoint could be set.
-    package func tryOut(_ groups: [[SQL]]) throws(PostgresError) -> [Result<[Rows], PostgresError>] {
+    package func tryOut(_ trials: [Trial]) throws(PostgresError) -> [Result<[Rows], PostgresError>] {
         try savepoint("trial") { connection throws(PostgresError) in
             let undoing = try connection.outgoing("ROLLBACK TO SAVEPOINT trial", prepared: false)
-            let outgoingGroups = try groups.map { group throws(PostgresError) in
-                try group.map { statement throws(PostgresError) in try connection.outgoing(statement, prepared: true) }
+            let outgoingGroups = try trials.map { trial throws(PostgresError) in
+                try trial.statements.map { statement throws(PostgresError) in
+                    try connection.outgoing(statement, prepared: trial.prepared)
+                }
             }
             let outcomes = try connection.exchange(.cancellable) { pointer, start throws(PostgresError) in
                 try connection.inPipelineMode(pointer) { () throws(PostgresError) in

@@ -6,7 +6,8 @@ package func quoteIdentifier(_ name: String) -> String {
     quote(name, with: "\"")
 }
 
-/// Quotes a text as an SQL literal, for statements that accept no parameters. Prefer a bound parameter.
+/// Quotes a text as an SQL literal, for statements that accept no parameters, and for values that the planner must know. Prefer a bound
+/// parameter.
 ///
 /// The result is correct with any value of `standard_conforming_strings`: text with a backslash becomes an `E''` literal.
 package func quoteLiteral(_ text: String) -> String {

@@ -66,7 +66,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
             sql.append(quoteIdentifier(name))
         }
 
-        /// A quoted literal, for statements that take no parameters.
+        /// A quoted literal, for statements that take no parameters, and for values that the planner must know.
         package mutating func appendInterpolation(literal text: String) {
             sql.append(quoteLiteral(text))
         }
@@ -89,7 +89,7 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
 }
 
 extension SQL: CustomStringConvertible {
-    /// The text without the values, which may be private.
+    /// The text without the values of the parameters, which may be private.
     package var description: String { text }
 }
 

@@ -70,7 +70,8 @@ package struct QueueConfiguration: Sendable {
     /// The longest time of each statement on users' tables.
     func statementTimeoutSetting(for limits: BatchLimits) -> String { milliseconds(statementTimeout(for: limits)) }
 
-    private func statementTimeout(for limits: BatchLimits) -> Duration {
+    /// The same as a duration.
+    func statementTimeout(for limits: BatchLimits) -> Duration {
         min(statementTimeout, limits.statement ?? statementTimeout)
     }
 

@@ -49,7 +49,10 @@ package enum QueueError: Error, Sendable {
 
     /// Whether the lists that may be the cause are tried one by one: either because a failure costs more than a batch for each list, or
     /// because a list may need more time than several lists together get.
-    var isCostly: Bool { isConnectionLost || databaseError?.sqlState == .queryCanceled }
+    var isCostly: Bool {
+        if case .ordering(.tookTooLong) = self { return true }
+        return isConnectionLost || databaseError?.sqlState == .queryCanceled
+    }
 
     /// The error as it is written to the log of requests.
     var refusal: Refusal {

@@ -24,7 +24,7 @@ extension MoveApplication {
         var trial = WriteTrial()
         repeat {
             let next = groups.prefix(Self.groupsPerExchange)
-            let outcomes = try connection.trialOutcomes(next.map { $0.statements(keeping: settings) })
+            let outcomes = try connection.trialOutcomes(next.map { $0.trial(keeping: settings) })
             for (group, outcome) in zip(next, outcomes) {
                 switch group.verdict(on: outcome) {
                 case .writable: break
@@ -40,7 +40,7 @@ extension MoveApplication {
 }
 
 extension Connection {
-    fileprivate func trialOutcomes(_ groups: [[SQL]]) throws(OrderingError) -> [Result<[Rows], PostgresError>] {
-        do { return try tryOut(groups) } catch { throw .database(error) }
+    fileprivate func trialOutcomes(_ trials: [Trial]) throws(OrderingError) -> [Result<[Rows], PostgresError>] {
+        do { return try tryOut(trials) } catch { throw .database(error) }
     }
 }

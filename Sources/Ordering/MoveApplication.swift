@@ -9,6 +9,7 @@ package struct MoveApplication: Sendable {
     private let policy: RebalancingPolicy
     private let reading: ReadingPolicy
     private let sizes: KnownListSizes?
+    private let timeForLists: Duration?
     package let rowLocks: RowLocks
 
     /// What happens if another session has locked rows that must be written.
@@ -27,10 +28,14 @@ package struct MoveApplication: Sendable {
     ///   - reading: How much of a list one statement reads.
     ///   - sizes: The sizes of lists in earlier transactions; nil if unknown.
     ///   - rowLocks: What happens if another session has locked rows.
+    ///   - timeForLists: The time after which no further list is read or written, in tables where each list has statements of its own; nil if
+    ///     there is no limit. It is the server's limit for one statement of all lists.
     package init(
         policy: RebalancingPolicy = RebalancingPolicy(), reading: ReadingPolicy = ReadingPolicy(),
-        sizes: KnownListSizes? = nil, rowLocks: RowLocks = .waitedFor
+        sizes: KnownListSizes? = nil, rowLocks: RowLocks = .waitedFor,
+        timeForLists: Duration? = nil
     ) {
+        self.timeForLists = timeForLists
         self.rowLocks = rowLocks
         self.policy = policy
         self.reading = reading
@@ -60,7 +65,7 @@ package struct MoveApplication: Sendable {
         let (results, changes) = try decide(moves, on: connection)
         try tryLockRows(of: changes, on: connection)
         for tableChanges in changes {
-            try OrderedTableRepository(tableChanges.table).write(
+            try OrderedTableRepository(tableChanges.table, timeForLists: timeForLists).write(
                 tableChanges.changes, waitsForRows: !triesRowLocks(of: tableChanges.table), on: connection)
         }
         return results
@@ -95,7 +100,8 @@ package struct MoveApplication: Sendable {
     ) -> [OrderedTableRepository] {
         let withPositions = Set(moves.filter(\.hasPosition).map { ExactText($0.list.orderedTable) })
         return tables.map { name, table in
-            OrderedTableRepository(table, sizes: sizes, judgesVisibility: withPositions.contains(name))
+            OrderedTableRepository(
+                table, sizes: sizes, judgesVisibility: withPositions.contains(name), timeForLists: timeForLists)
         }
     }
 
@@ -125,8 +131,8 @@ package struct MoveApplication: Sendable {
     func tryLockRows(of changes: [TableChanges], on connection: isolated Connection) throws(OrderingError) {
         var locked: Set<ListIdentifier> = []
         for tableChanges in changes where triesRowLocks(of: tableChanges.table) {
-            locked.formUnion(
-                try OrderedTableRepository(tableChanges.table).tryLockRows(of: tableChanges.changes, on: connection))
+            let repository = OrderedTableRepository(tableChanges.table, timeForLists: timeForLists)
+            locked.formUnion(try repository.tryLockRows(of: tableChanges.changes, on: connection))
         }
         guard locked.isEmpty else { throw .rowsLocked(lists: Array(locked)) }
     }

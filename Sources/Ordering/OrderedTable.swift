@@ -26,7 +26,7 @@ package struct OrderedTable: Hashable, Sendable {
     let hasManyPartitions: Bool
     /// The most partitions of which a plan for all lists is made and kept. Beside 100 partitions, a batch of 250 lists takes as long with a
     /// plan for each list. Beside 1,500, one plan of all partitions takes seconds.
-    static let mostPlannedPartitions = 100
+    package static let mostPlannedPartitions = 100
 
     /// The names of the objects of this order.
     package var names: OrderNames { OrderNames(schema: schema, table: table, rank: rankColumn) }

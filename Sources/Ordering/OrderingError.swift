@@ -10,6 +10,8 @@ package enum OrderingError: Error, Sendable {
     case unexpectedRowCount(table: String, expected: Int, written: Int)
     /// Another session has locked rows of these lists, or has changed them after they were read. Nothing was written.
     case rowsLocked(lists: [ListIdentifier])
+    /// Reading or writing lists of the table one after another took longer than one statement may take.
+    case tookTooLong(table: String)
     /// A stored rank is not a fraction in lowest terms within the limits.
     case invalidStoredRank(table: String, list: String, key: String, rank: String)
     /// The stored ranks of a list give no order: two items have the same rank, or the sort key of one is not its fraction's value.
@@ -38,6 +40,9 @@ extension OrderingError: CustomStringConvertible {
         case .rowsLocked(let lists):
             "rows are locked by another session, or were changed by one, in lists "
                 + lists.map(\.description).joined(separator: ", ")
+        case .tookTooLong(let table):
+            "reading or writing lists of \(table) took longer than a statement may take, so each list is tried alone; find out what is slow "
+                + "there, such as a trigger"
         case .invalidStoredRank(let table, let list, let key, let rank):
             "item '\(key)' of list '\(list)' in \(table) has rank \(rank), which is no fraction in lowest terms within "
                 + "bounds; restore the row, or set its rank columns to a free fraction"

@@ -29,9 +29,10 @@ struct TrialGroup {
         """
 
     /// The statements of a trial. The last one returns whether the settings are kept.
-    func statements(keeping settings: GuardedSettings) -> [SQL] {
-        [Self.timeouts] + [repository.announcement].compactMap(\.self) + writes.map(\.statement)
-            + ["SET CONSTRAINTS ALL IMMEDIATE", settings.areKept]
+    func trial(keeping settings: GuardedSettings) -> Trial {
+        Trial(
+            [Self.timeouts] + [repository.announcement].compactMap(\.self) + writes.map(\.statement)
+                + ["SET CONSTRAINTS ALL IMMEDIATE", settings.areKept], prepared: repository.preparesStatements)
     }
 
     enum Verdict {
@@ -39,7 +40,7 @@ struct TrialGroup {
         case failed(OrderingError)
     }
 
-    /// Whether the writes did what they had to do. `outcome` contains the rows of ``statements(keeping:)``, or the
+    /// Whether the writes did what they had to do. `outcome` contains the rows of ``trial(keeping:)``, or the
     /// error of one of them.
     func verdict(on outcome: Result<[Rows], PostgresError>) -> Verdict {
         let rows: [Rows]

@@ -11,7 +11,7 @@ import Testing
         return try await connection.run { connection in
             try connection.transaction { connection in
                 try connection.execute("INSERT INTO numbers VALUES (0)")
-                let outcomes = try connection.tryOut(groups)
+                let outcomes = try connection.tryOut(groups.map { Trial($0) })
                 let rows = try connection.query("SELECT number FROM numbers ORDER BY number")
                 return (outcomes, try rows.map { try $0.decode(0) })
             }
@@ -57,7 +57,7 @@ import Testing
         try await connection.run { connection in
             try connection.transaction { connection in
                 try connection.execute("CREATE TEMPORARY TABLE numbers (number bigint)")
-                #expect(throws: PostgresError.self) { try connection.tryOut([["SELECT FROM missing"]]) }
+                #expect(throws: PostgresError.self) { try connection.tryOut([Trial(["SELECT FROM missing"])]) }
                 try connection.execute("INSERT INTO numbers VALUES (1)")
             }
         }
@@ -72,7 +72,7 @@ import Testing
         try await connection.run { connection in
             for attempt in 1...2 {
                 try connection.transaction { connection in
-                    let outcome = try connection.tryOut([[read]])[0]
+                    let outcome = try connection.tryOut([Trial([read])])[0]
                     if attempt == 2 { #expect(try outcome.get().count == 1) }
                 }
             }
@@ -84,7 +84,7 @@ import Testing
         let process = connection.backendProcessIdentifier
         async let trial = connection.run { connection in
             try connection.transaction { connection in
-                try connection.tryOut([["SELECT 1"], ["SELECT pg_sleep(60)"], ["SELECT 1"]])
+                try connection.tryOut(["SELECT 1", "SELECT pg_sleep(60)", "SELECT 1"].map { Trial([$0]) })
             }
         }
         try await eventually("the trial sleeps", within: .seconds(20)) {
@@ -98,6 +98,17 @@ import Testing
             Issue.record("the trial ended")
         } catch {
             #expect((error as? PostgresError)?.isConnectionLost == true)
+        }
+    }
+
+    @Test("Statements of a trial that are not prepared leave nothing in the session") func unprepared() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.run { connection in
+            try connection.transaction { connection throws(PostgresError) in
+                _ = try connection.tryOut((0..<300).map { Trial(["SELECT \(literal: "\($0)")"], prepared: false) })
+            }
+            let kept: Int = try connection.query("SELECT count(*) FROM pg_prepared_statements").single().decode(0)
+            #expect(kept == 0)
         }
     }
 }

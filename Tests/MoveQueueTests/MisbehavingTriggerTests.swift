@@ -205,6 +205,25 @@ struct MisbehavingTriggerTests {
         #expect(try items.map { try $0.decode(0, as: String.self) } == ["65cc81", "c3a4"])
     }
 
+    @Test("A table whose rows take too long delays no request of another table, in the same batch")
+    func slowTable() async throws {
+        let fixture = try await fixture("PERFORM pg_sleep(0.15)", card: nil)
+        try await fixture.enqueue((1...9).map { place("\($0)", in: "l\($0)") })
+        let healthy = try await fixture.enqueue([
+            Move(list: ListIdentifier("a list"), items: ["1"], action: .place(.last, from: nil))
+        ])
+        var limits = BatchLimits()
+        limits.statement = .milliseconds(500)
+        let scope = ClaimScope.next(from: .beginning, lists: 10, readingAhead: 20, withPartners: false)
+        let task = BatchTask(scope: scope, postponed: [], limits: limits)
+        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
+        let report = try await fixture.connection.run { connection throws(BatchFailure) in
+            try transaction.run(task, ReadProgress(), on: connection)
+        }
+        #expect(report.claim.locked.count == 10)
+        #expect(try await fixture.outcomes() == [healthy[0]: nil])
+    }
+
     @Test("A deferred trigger that stands still is stopped by the limit for statements, and delays no other list")
     func standsStillAtCommit() async throws {
         let fixture = try await fixture("RETURN NEW")

@@ -28,7 +28,7 @@ struct AttachedPlanTests {
     }
 
     /// Each statement of moves, for items of one list.
-    private static func statements(_ statements: OrderingStatements, _ list: String) -> [SQL] {
+    static func statements(_ statements: OrderingStatements, _ list: String) -> [SQL] {
         let change = RowChange(key: "7", storedList: list, list: list, rank: Rank(numerator: 1, denominator: 2))
         var rows = RowsWanted()
         (rows.lists, rows.keys, rows.below, rows.above) = ([list], ["4"], [3], [3])
@@ -136,77 +136,5 @@ struct AttachedPlanTests {
             try OrderedTableRepository.tables(named: ["items"], on: connection)
         }
         #expect(try #require(tables[ExactText("items")]).lookUpColumns == nil)
-    }
-
-    // MARK: Many partitions
-
-    @Test(
-        "Beside many partitions, a plan for a list has the list's partition alone",
-        arguments: ["LIST", "RANGE", "HASH"])
-    func manyPartitions(kind: String) async throws {
-        let connection = try await TestDatabase.current.connect()
-        let bounds = [
-            "LIST": ["IN ('todo')", "IN ('done')"], "RANGE": ["FROM (0) TO (10)", "FROM (10) TO (20)"],
-            "HASH": ["WITH (MODULUS 2, REMAINDER 0)", "WITH (MODULUS 2, REMAINDER 1)"],
-        ]
-        let columns = ["LIST": "state", "RANGE": "team", "HASH": "team, state"]
-        let ofKind = try #require(bounds[kind])
-        let key = try #require(columns[kind])
-        try await connection.execute(
-            script: """
-                CREATE TABLE cards (
-                    id bigint, team bigint, state text, rank numeric, rank_num bigint, rank_den bigint,
-                    PRIMARY KEY (team, state, id)
-                ) PARTITION BY \(kind) (\(key));
-                CREATE TABLE cards_1 PARTITION OF cards FOR VALUES \(ofKind[0]);
-                CREATE TABLE cards_2 PARTITION OF cards FOR VALUES \(ofKind[1]);
-                CREATE UNIQUE INDEX brocot_cards ON cards (team, state, rank); CREATE INDEX further ON cards (id);
-                INSERT INTO cards SELECT n, 7, 'todo', n, n, 1 FROM generate_series(1, 2000) AS n;
-                """)
-        let table = OrderedTable(
-            name: "public.cards", schema: "public", table: "cards",
-            listColumns: [KeyColumn("team", .bigint), KeyColumn("state", .text)], itemColumn: KeyColumn("id", .bigint),
-            ownsRows: false, lookUpColumns: ["team", "state", "id"], hasManyPartitions: true)
-        let list = #"["7", "todo"]"#
-        let statements = OrderingStatements(table).limited(to: list)
-        for script in ["SELECT 1", "ANALYZE cards", "DELETE FROM cards; ANALYZE cards"] {
-            try await connection.execute(script: script)
-            for statement in Self.statements(statements, list) {
-                let plan = try await connection.genericPlan(
-                    of: statement, settings: MoveApplication.plannerSettings, script: "SELECT 1")
-                let partitions = Set(plan.matches(of: /cards_[12]\b/).map { String($0.output) })
-                #expect(partitions.count == (plan.contains("Insert on cards") ? 0 : 1), "\(plan)")
-                #expect(!plan.contains("Sort"), "\(plan)")
-                #expect(
-                    !plan.contains("Delete on") && !plan.contains("Update on") || plan.contains("TID Cond: "), "\(plan)"
-                )
-            }
-        }
-    }
-
-    @Test("A table has many partitions if one plan would contain more than 100, on all levels")
-    func countPartitions() async throws {
-        let connection = try await TestDatabase.current.connect()
-        func hasManyPartitions() async throws -> Bool? {
-            try await connection.run { connection in
-                try OrderedTableRepository.tables(named: ["public.cards"], on: connection)
-            }[ExactText("public.cards")]?.hasManyPartitions
-        }
-        try await connection.execute(
-            script: """
-                CREATE TABLE cards (
-                    id bigint, team bigint, rank numeric, rank_num bigint, rank_den bigint, PRIMARY KEY (team, id)
-                ) PARTITION BY HASH (team);
-                DO $$ BEGIN FOR number IN 0..98 LOOP
-                    EXECUTE format('CREATE TABLE part_%1$s PARTITION OF cards FOR VALUES WITH (MODULUS 100, REMAINDER %1$s)', number);
-                END LOOP; END $$;
-                CREATE TABLE part_99 PARTITION OF cards FOR VALUES WITH (MODULUS 100, REMAINDER 99) PARTITION BY HASH (team);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.cards', 'public', 'cards', '{team}', 'id', false);
-                """)
-        #expect(try await hasManyPartitions() == false)
-        try await connection.execute(
-            script: "CREATE TABLE part_100 PARTITION OF part_99 FOR VALUES WITH (MODULUS 1, REMAINDER 0)")
-        #expect(try await hasManyPartitions() == true)
     }
 }

@@ -29,15 +29,23 @@ package struct Doctor: Sendable {
         self.logger = logger
     }
 
+    /// What is done with each result as soon as it is known. Beside hundreds of ordered tables, a check may take a minute.
+    package typealias Report = @Sendable (CheckResult) -> Void
+
     /// Runs all checks, except those that depend on a failed one.
-    package func examine() async -> [CheckResult] {
+    package func examine(_ report: Report = { _ in }) async -> [CheckResult] {
         do throws(PostgresError) {
             let connection = try await Connection.connect(parameters, logger: logger)
-            let results = [.ok("connection", connection.summary)] + (await examine(connection))
+            let connected = CheckResult.ok("connection", connection.summary)
+            report(connected)
+            let results = [connected] + (await examine(connection, report))
             await connection.close()
             return results
         } catch {
-            return [.failure("connection", error.message, advice: Self.advice(after: error), .cannotConnect)]
+            let failure = CheckResult.failure(
+                "connection", error.message, advice: Self.advice(after: error), .cannotConnect)
+            report(failure)
+            return [failure]
         }
     }
 
@@ -57,20 +65,24 @@ package struct Doctor: Sendable {
     }
     private static let connectionAdvice = "Check the URL, and that the server accepts connections from here."
 
-    private func examine(_ connection: Connection) async -> [CheckResult] {
+    private func examine(_ connection: Connection, _ report: Report) async -> [CheckResult] {
         let ofServer = await results(
             of: [version, encoding, replica, pooler, delivery, sessionTimeout, lockTable, tableLocks, schema],
-            on: connection)
+            on: connection, report)
         let rest = (ofServer.last?.level == .ok ? checksOfSchema : []) + [commits, deadRows]
-        return ofServer + (await results(of: rest, on: connection))
+        return ofServer + (await results(of: rest, on: connection, report))
     }
 
     /// Each check after the loss of the connection would only say that it is lost.
-    private func results(of checks: [Check], on connection: Connection) async -> [CheckResult] {
+    private func results(
+        of checks: [Check], on connection: Connection, _ report: Report
+    ) async -> [CheckResult] {
         var results: [CheckResult] = []
         for check in checks {
             guard await !connection.isLost else { break }
-            results.append(await check(connection))
+            let result = await check(connection)
+            report(result)
+            results.append(result)
         }
         return results
     }

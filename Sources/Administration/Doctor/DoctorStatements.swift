@@ -23,13 +23,16 @@ enum DoctorStatements {
         """
 
     /// The number of locks for which the server's lock table has room, and the number of partitions of attached tables that one batch may use.
-    /// They have a trigger of Brocot. In a table with many partitions, a batch uses those of its lists alone.
+    /// They have a trigger of Brocot. In tables with many partitions, a batch uses those of its lists alone.
     static let lockTable: SQL = """
         SELECT pg_catalog.current_setting('max_locks_per_transaction')::bigint
             * (pg_catalog.current_setting('max_connections')::bigint
                 + pg_catalog.current_setting('max_prepared_transactions')::bigint),
-            (SELECT coalesce(sum(least(of_table.count, \(AdvisoryLock.mostLists))), 0)::bigint FROM (
-                SELECT count(*) AS count FROM pg_catalog.pg_class AS relation
+            (SELECT (coalesce(sum(of_table.count) FILTER (WHERE NOT of_table.is_many), 0)
+                + least(coalesce(sum(of_table.count) FILTER (WHERE of_table.is_many), 0), \(AdvisoryLock.mostLists)))::bigint
+            FROM (
+                SELECT count(*) AS count, count(*) > \(OrderedTable.mostPlannedPartitions) AS is_many
+                FROM pg_catalog.pg_class AS relation
                 WHERE relation.relispartition AND EXISTS (
                     SELECT FROM pg_catalog.pg_trigger AS keep
                     WHERE keep.tgrelid = relation.oid AND starts_with(keep.tgname::text, 'zzz_brocot_'))

@@ -99,7 +99,7 @@ struct BatchAttempt {
     ) throws(QueueError) -> BatchDecisions {
         let moves = MoveApplication(
             policy: queue.configuration.rebalancing, reading: queue.configuration.reading, sizes: sizes,
-            rowLocks: rowLocks)
+            rowLocks: rowLocks, timeForLists: queue.configuration.statementTimeout(for: queue.limits))
         switch method {
         case .together:
             var application = RequestApplication(moves)

@@ -4,7 +4,9 @@ import Ordering
 /// Applies the requests of a batch in parts, so that one that can't be applied affects only the later requests of its lists. The
 /// transaction has the locks of the lists.
 ///
-/// First the writes of all lists are tried and undone. The requests of the lists that can be written are applied together. The
+/// Each ordered table is searched alone, those with the fewest requests first, so that one whose statements take too long holds up no other.
+///
+/// First the writes of all lists of a table are tried and undone. The requests of the lists that can be written are applied together. The
 /// others are applied under savepoints: if a part fails, its earlier half and then its later half, down to single requests.
 struct RefusalSearch {
     /// How often a single failing request is tried before the failure becomes its outcome.
@@ -39,7 +41,19 @@ struct RefusalSearch {
 
     /// Decides the requests, as long as there is time. The ``decisions`` name the lists that are left.
     mutating func run(on connection: isolated Connection) throws(QueueError) {
-        guard let tried = try tryOut(allRequests, on: connection) else { return try apply(allRequests, on: connection) }
+        let tables = Dictionary(grouping: allRequests) { ExactText($0.move.list.orderedTable) }.values
+        for requests in tables.sorted(by: { ($0.count, $0[0].id) < ($1.count, $1[0].id) }) {
+            if .now < deadline || decisions.areEmpty {
+                try search(requests, on: connection)
+            } else {
+                application.decisions.leaveForLater(requests)
+            }
+        }
+    }
+
+    /// Decides the requests of one table.
+    private mutating func search(_ requests: [PendingRequest], on connection: isolated Connection) throws(QueueError) {
+        guard let tried = try tryOut(requests, on: connection) else { return try apply(requests, on: connection) }
         try apply(tried.writable, on: connection)
         var singleRequests: [PendingRequest] = []
         for group in tried.refused {
@@ -86,7 +100,9 @@ struct RefusalSearch {
         let trial: WriteTrial
         do throws(QueueError) {
             trial = try connection.savepoint("trials", wrapping: QueueError.database) { connection throws(QueueError) in
-                try application.tryOut(
+                // The requests of an earlier table have left the constraints immediate.
+                try Self.setConstraints(.deferred, on: connection)
+                return try application.tryOut(
                     requests, for: longestSearch, keeping: settings, on: connection)
             }
         } catch {

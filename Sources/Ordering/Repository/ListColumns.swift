@@ -104,14 +104,14 @@ struct ListColumns {
         return " AND \(equal(row, key)) AND \(alwaysTrue.joined(separator: " AND "))"
     }
 
-    /// A further condition for WHERE that selects the partition of the only list, beside conditions that choose an index; empty if the lists
-    /// are columns.
+    /// A further condition for WHERE that selects the partition of a row, beside conditions that choose an index; empty if the table has few
+    /// partitions.
     ///
     /// The server compares each alternative of OR with the bounds of the partitions, but uses it neither for an index scan nor for the order.
     /// Two equal alternatives would become one condition, so the second one is written in another way.
-    func andIsInOnlyPartition(_ row: SQL) -> SQL {
-        guard let onlyList else { return "" }
-        let values = literals(of: onlyList)
+    func andIsInPartitionAlone(_ row: SQL, _ key: SQL) -> SQL {
+        guard table.hasManyPartitions else { return "" }
+        let values = keyColumns(of: key)
         let other = zip(columns, values).map { column, value in
             """
             \(value) \(Operators.equal) \(row).\(column.identifier) \

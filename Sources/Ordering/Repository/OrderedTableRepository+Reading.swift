@@ -25,8 +25,9 @@ extension OrderedTableRepository {
             case .count: found.append((need, .count(try count(of: need.list, on: connection))))
             }
         }
+        let deadline = deadlineOfLists()
         for (statements, needs) in served(rows, in: \.list.key) {
-            found += try readRows(needs, statements, on: connection)
+            found += try readRows(needs, statements, until: deadline, on: connection)
         }
         found += try readRunsUp(up, on: connection)
         found += try readRuns(down, .down, on: connection)
@@ -35,7 +36,8 @@ extension OrderedTableRepository {
     }
 
     private func readRows(
-        _ needs: [ListNeed], _ statements: OrderingStatements, on connection: isolated Connection
+        _ needs: [ListNeed], _ statements: OrderingStatements, until deadline: ContinuousClock.Instant?,
+        on connection: isolated Connection
     ) throws(OrderingError) -> [Reading] {
         var wanted = RowsWanted()
         for case (let list, .row(let key, let below, let above)) in needs.lazy.map({ ($0.list, $0.wanted) }) {
@@ -47,7 +49,7 @@ extension OrderedTableRepository {
         var presences = needs.map { _ in (Presence.absent, isVisible: true) }
         var (below, above): ([Int: [StoredRow]], [Int: [StoredRow]]) = ([:], [:])
         let firstRowColumn = OrderingStatements.SideColumn.allCases.count
-        for row in try rows(statements.rows(wanted), on: connection) {
+        for row in try rows(statements.rows(wanted), until: deadline, on: connection) {
             let index = try indexOfArgument(of: row)
             let side = try wrappingErrors { () throws(PostgresError) in
                 try row.decode(OrderingStatements.SideColumn.side, as: Int32.self)
@@ -94,15 +96,16 @@ extension OrderedTableRepository {
         _ needs: [ListNeed], _ direction: Need.Direction, on connection: isolated Connection
     ) throws(OrderingError) -> [Reading] {
         var found: [Reading] = []
+        let deadline = deadlineOfLists()
         for (statements, needs) in served(needs, in: \.list.key) {
-            found += try readRuns(needs, direction, statements, on: connection)
+            found += try readRuns(needs, direction, statements, until: deadline, on: connection)
         }
         return found
     }
 
     private func readRuns(
         _ needs: [ListNeed], _ direction: Need.Direction, _ statements: OrderingStatements,
-        on connection: isolated Connection
+        until deadline: ContinuousClock.Instant?, on connection: isolated Connection
     ) throws(OrderingError) -> [Reading] {
         var wanted = RunsWanted()
         for case (let list, .run(let start, _, let count)) in needs.lazy.map({ ($0.list, $0.wanted) }) {
@@ -112,7 +115,7 @@ extension OrderedTableRepository {
             wanted.counts.append(count)
         }
         var runs: [[StoredRow]] = needs.map { _ in [] }
-        for row in try rows(statements.runs(wanted, direction), on: connection) {
+        for row in try rows(statements.runs(wanted, direction), until: deadline, on: connection) {
             let index = try indexOfArgument(of: row)
             if let stored = try storedRow(row, from: Self.columnsBeforeRow, list: needs[index].list) {
                 runs[index].append(stored)

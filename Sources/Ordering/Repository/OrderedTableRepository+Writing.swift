@@ -14,10 +14,11 @@ extension OrderedTableRepository {
         let leaving = stored.filter(\.changesList)
         let staying = stored.filter { !$0.changesList }
         var lists: Set<ListIdentifier> = []
+        let deadline = deadlineOfLists()
         for (changes, lock) in [(leaving, OrderingStatements.RowLock.forKeys), (staying, .forRanks)] {
             for (statements, changes) in servedWhereStored(changes) {
                 var missing = Set(changes.indices)
-                for row in try rows(statements.tryLock(changes, lock), on: connection) {
+                for row in try rows(statements.tryLock(changes, lock), until: deadline, on: connection) {
                     missing.remove(try indexOfArgument(of: row))
                 }
                 for index in missing {
@@ -47,14 +48,18 @@ extension OrderedTableRepository {
     ) throws(OrderingError) {
         guard !changes.isEmpty else { return }
         let updates = changes.filter(\.isUpdate)
+        let deadlineOfLocking = deadlineOfLists()
         if waitsForRows, !table.isBuiltIn {
             for (statements, updates) in servedWhereStored(updates) {
-                try requireWritten(try written(try rows(statements.lock(updates), on: connection)), of: updates.count)
+                let locked = try rows(statements.lock(updates), until: deadlineOfLocking, on: connection)
+                try requireWritten(try written(locked), of: updates.count)
             }
         }
         if let announcement { _ = try connection.rows(announcement) }
+        let deadline = deadlineOfLists()
         for write in writes(changes) {
-            try requireWritten(try written(try rows(write.statement, on: connection)), of: write.rows)
+            let rows = try rows(write.statement, until: deadline, on: connection)
+            try requireWritten(try written(rows), of: write.rows)
         }
         if !table.isBuiltIn { _ = try connection.rows(OrderingStatements.endOfWriting) }
     }

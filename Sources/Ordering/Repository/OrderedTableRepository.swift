@@ -5,12 +5,21 @@ struct OrderedTableRepository {
     let table: OrderedTable
     let statements: OrderingStatements
     let sizes: KnownListSizes?
+    private let timeForLists: Duration?
 
-    /// The sizes of lists that are read are remembered in `sizes`. Without `judgesVisibility`, rows that are read count as visible, and
-    /// the condition of visibility is not evaluated: it may fail for a row.
-    init(_ table: OrderedTable, sizes: KnownListSizes? = nil, judgesVisibility: Bool = false) {
+    /// - Parameters:
+    ///   - table: The table.
+    ///   - sizes: Remembers the sizes of lists that are read.
+    ///   - judgesVisibility: Without it, rows that are read count as visible, and the condition of visibility is not evaluated: it may fail
+    ///     for a row.
+    ///   - timeForLists: See ``MoveApplication/init(policy:reading:sizes:rowLocks:timeForLists:)``.
+    init(
+        _ table: OrderedTable, sizes: KnownListSizes? = nil, judgesVisibility: Bool = false,
+        timeForLists: Duration? = nil
+    ) {
         self.table = table
         self.sizes = sizes
+        self.timeForLists = timeForLists
         statements = OrderingStatements(table, judgesVisibility: judgesVisibility)
     }
 
@@ -31,9 +40,22 @@ struct OrderedTableRepository {
         return groups
     }
 
-    /// Runs a statement of this table. The texts of statements for single lists differ, so they are not prepared.
-    func rows(_ statement: SQL, on connection: isolated Connection) throws(OrderingError) -> Rows {
-        try connection.rows(statement, prepared: !table.hasManyPartitions)
+    /// Whether sessions keep the statements. The texts of statements for single lists differ, so they are not kept.
+    var preparesStatements: Bool { !table.hasManyPartitions }
+
+    /// The time after which no statement for a further list begins; nil if there is none. One statement for all lists has the server's limit.
+    func deadlineOfLists() -> ContinuousClock.Instant? {
+        preparesStatements ? nil : timeForLists.map { .now + $0 }
+    }
+
+    /// Runs a statement of this table.
+    ///
+    /// - Throws: ``OrderingError/tookTooLong(table:)`` after the deadline, or an error of the database.
+    func rows(
+        _ statement: SQL, until deadline: ContinuousClock.Instant? = nil, on connection: isolated Connection
+    ) throws(OrderingError) -> Rows {
+        if let deadline, deadline < .now { throw .tookTooLong(table: table.name) }
+        return try connection.rows(statement, prepared: preparesStatements)
     }
 
     /// The registered tables with these names, by name.

@@ -42,7 +42,7 @@ extension OrderingStatements {
         return (
             """
             ROW(\(order)) \(Operators.atLeast) ROW(\(row)) AND ROW(\(order)) \(Operators.atMost) ROW(\(row)) \
-            AND \(listColumns.between("named", key))\(listColumns.andIsInOnlyPartition("named"))
+            AND \(listColumns.between("named", key))\(listColumns.andIsInPartitionAlone("named", key))
             """, order
         )
     }

@@ -1,4 +1,5 @@
 import LibPQ
+import Synchronization
 import Logging
 import TestPostgres
 import Testing
@@ -61,6 +62,24 @@ import Testing
         #expect(results.compactMap(\.failureKind).allSatisfy { $0 == .needsRepair })
         let failures = results.filter { $0.level == .fail }
         #expect(failures.map(\.message) == ["off on this server: autovacuum"])
+    }
+
+    @Test("brocot doctor reports each result before it begins the next check", .database)
+    func report() async throws {
+        let owner = try await TestDatabase.current.connect()
+        // The check of the tables' locks sees this lock, and later checks wait for it.
+        try await owner.execute(script: "BEGIN; LOCK brocot.ordered_tables")
+        let doctor = Doctor(
+            parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon,
+            oldTransaction: .seconds(900),
+            logger: AttachFixture.logger)
+        let reported = Mutex<[String]>([])
+        async let results = doctor.examine { result in reported.withLock { $0.append(result.check) } }
+        try await TestDatabase.current.waitUntilSomeSession(waitsFor: owner)
+        #expect(reported.withLock { $0 }.contains("table locks"))
+        try await owner.execute(script: "ROLLBACK")
+        let names = await results.map { $0.check }
+        #expect(names == reported.withLock { $0 })
     }
 
     @Test("brocot doctor warns of a notification queue that is more than half full, and names the way out")
