@@ -12,10 +12,10 @@ CREATE FUNCTION brocot.is_at_place(shape brocot.order_shape, list text) RETURNS 
     RETURN 'stored.ctid OPERATOR(pg_catalog.=) moved.place AND stored.tableoid OPERATOR(pg_catalog.=) moved.relation'
         || CASE WHEN (shape).is_partitioned THEN (
             -- A literal without a type has the column's type, also under another search_path.
-            SELECT string_agg(
+            SELECT coalesce(string_agg(
                 format(' AND stored.%s OPERATOR(pg_catalog.=) %L', listed.name,
                     CASE cardinality((shape).list_columns) WHEN 1 THEN list ELSE list::jsonb ->> (listed.number - 1)::integer END),
-                '')
+                ''), '')
             FROM unnest((shape).list_columns) WITH ORDINALITY AS listed (name, number)
         ) || ' AND (moved.place OPERATOR(pg_catalog.=) moved.place) IS TRUE'
             || ' AND (moved.relation OPERATOR(pg_catalog.=) moved.relation) IS TRUE' ELSE '' END;
@@ -39,10 +39,11 @@ DECLARE
 BEGIN
     SELECT string_agg(format(
             'stored.%1$s OPERATOR(pg_catalog.>=) %2$s AND stored.%1$s OPERATOR(pg_catalog.<=) %2$s', list.name, list.value), ' AND '),
-        format(' AND (%s OR %s)',
+        CASE WHEN shape.is_partitioned THEN format(' AND (%s OR %s)',
             string_agg(format('stored.%1$s OPERATOR(pg_catalog.=) %2$s', list.name, list.value), ' AND '),
             string_agg(format(
                 '%2$s OPERATOR(pg_catalog.=) stored.%1$s AND stored.%1$s OPERATOR(pg_catalog.>=) %2$s', list.name, list.value), ' AND '))
+        END
     INTO lists, partition
     FROM unnest(shape.list_columns, shape.list_values) AS list (name, value);
     SELECT array_agg('stored.' || used.name ORDER BY used.number), array_agg(coalesce(list.value, 'moved.key') ORDER BY used.number)
@@ -56,13 +57,12 @@ BEGIN
     THEN
         condition := format(
             '%1$s OPERATOR(pg_catalog.=) ANY (ARRAY[%3$s]) '
-            'AND %2$s OPERATOR(pg_catalog.>=) %4$s AND %2$s OPERATOR(pg_catalog.<=) %4$s',
-            columns[1], columns[2], key_values[1], key_values[2]);
+            'AND %2$s OPERATOR(pg_catalog.>=) %4$s AND %2$s OPERATOR(pg_catalog.<=) %4$s%5$s',
+            columns[1], columns[2], key_values[1], key_values[2], partition);
     ELSE
         condition := format(
             '(%1$s) OPERATOR(pg_catalog.>=) (%2$s) AND (%1$s) OPERATOR(pg_catalog.<=) (%2$s) AND %3$s%4$s',
-            array_to_string(columns, ', '), array_to_string(key_values, ', '), coalesce(lists, shape.in_list),
-            CASE WHEN shape.is_partitioned THEN partition END);
+            array_to_string(columns, ', '), array_to_string(key_values, ', '), coalesce(lists, shape.in_list), partition);
     END IF;
     RETURN format(
         'SELECT stored.ctid AS place, stored.tableoid AS relation, stored.%2$s AS rank, stored.%3$s AS num, stored.%4$s AS den '
@@ -93,14 +93,19 @@ BEGIN
                 'shape.unique_columns := registered.unique_columns;', 'shape.unique_columns := registered.unique_columns;
     shape.is_partitioned := registered.is_partitioned;'),
             -- In each session, the server would plan each statement of these functions once for all partitions.
-            ('brocot.make_place_functions(text)', 'IF is_plain IS NULL OR ', 'IF is_plain IS NULL OR (
+            ('brocot.make_place_functions(text)', '    IF is_plain IS NULL OR ', '    IF (
         WITH RECURSIVE partition (oid) AS (
             SELECT child.inhrelid FROM pg_inherits AS child WHERE child.inhparent = shape.relation::regclass
             UNION ALL
             SELECT child.inhrelid FROM partition JOIN pg_inherits AS child ON child.inhparent = partition.oid
         )
         SELECT count(*) > 100 FROM partition
-    ) OR ')
+    ) THEN
+        PERFORM brocot.drop_place_functions(ordered_table);
+        UPDATE brocot.ordered_tables AS known SET place_function = NULL WHERE known.name = make_place_functions.ordered_table;
+        RETURN;
+    END IF;
+    IF is_plain IS NULL OR ')
         ) AS wanted (signature, former, new)
     LOOP
         patched := pg_get_functiondef(change.signature::regprocedure);
@@ -114,7 +119,7 @@ $patch$;
 
 DROP FUNCTION brocot.is_at_place();
 
--- The functions of partitioned tables, except of those with many partitions. Without these functions, moves take a little longer.
+-- The functions of partitioned tables. Tables with many partitions lose them. Where making them fails, the former ones stay.
 DO $$
 DECLARE
     known record;
@@ -125,8 +130,6 @@ BEGIN
         JOIN pg_namespace AS space ON space.oid = relation.relnamespace AND space.nspname = listed.schema_name::name
         WHERE relation.relkind = 'p' AND listed.place_function IS NOT NULL
     LOOP
-        PERFORM brocot.drop_place_functions(known.name);
-        UPDATE brocot.ordered_tables AS listed SET place_function = NULL WHERE listed.name = known.name;
         BEGIN
             PERFORM brocot.make_place_functions(known.name);
         EXCEPTION WHEN OTHERS THEN

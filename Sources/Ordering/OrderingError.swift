@@ -41,7 +41,7 @@ extension OrderingError: CustomStringConvertible {
             "rows are locked by another session, or were changed by one, in lists "
                 + lists.map(\.description).joined(separator: ", ")
         case .tookTooLong(let table):
-            "reading or writing lists of \(table) took longer than a statement may take, so each list is tried alone; find out what is slow "
+            "reading or writing lists of \(table) took longer than a statement may take, so smaller batches are tried; find out what is slow "
                 + "there, such as a trigger"
         case .invalidStoredRank(let table, let list, let key, let rank):
             "item '\(key)' of list '\(list)' in \(table) has rank \(rank), which is no fraction in lowest terms within "

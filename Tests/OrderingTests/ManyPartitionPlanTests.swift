@@ -15,8 +15,11 @@ struct ManyPartitionPlanTests {
         /// The list of all rows, and its values as SQL.
         let list: String
         let values: String
+        /// Whether the unique key begins with the item.
+        var beginsWithItem = false
 
-        var testDescription: String { "\(method), \(list)" }
+        var key: [String] { beginsWithItem ? ["id"] + listColumns.map(\.name) : listColumns.map(\.name) + ["id"] }
+        var testDescription: String { "\(method), \(list), key \(key)" }
     }
 
     private static let team = KeyColumn("team", .bigint)
@@ -35,6 +38,9 @@ struct ManyPartitionPlanTests {
             method: "HASH (team, state)", bounds: remainders, listColumns: [team, KeyColumn("state", .text)],
             list: #"["7", "todo"]"#, values: "7, 'todo'"),
         Partitioning(method: "HASH (team)", bounds: remainders, listColumns: [team], list: "7", values: "7"),
+        Partitioning(
+            method: "HASH (team)", bounds: remainders, listColumns: [team], list: "7", values: "7",
+            beginsWithItem: true),
         Partitioning(
             method: "HASH (name)", bounds: remainders, listColumns: [KeyColumn("name", .varchar(longest: 20))],
             list: #"it's \"#, values: #"E'it\'s \\'"#),
@@ -61,7 +67,7 @@ struct ManyPartitionPlanTests {
             script: """
                 CREATE TYPE state AS ENUM ('todo', 'it''s');
                 CREATE TABLE cards (
-                    id bigint, rank numeric, rank_num bigint, rank_den bigint, \(definitions), PRIMARY KEY (\(columns), id)
+                    id bigint, rank numeric, rank_num bigint, rank_den bigint, \(definitions), PRIMARY KEY (\(partitioning.key.joined(separator: ", ")))
                 ) PARTITION BY \(partitioning.method);
                 CREATE TABLE cards_1 PARTITION OF cards FOR VALUES \(partitioning.bounds[0]);
                 CREATE TABLE cards_2 PARTITION OF cards FOR VALUES \(partitioning.bounds[1]);
@@ -81,8 +87,8 @@ struct ManyPartitionPlanTests {
         [true, false])
     func plans(partitioning: Partitioning, hasFurtherIndex: Bool) async throws {
         let connection = try await TestDatabase.current.connect()
-        let key = partitioning.listColumns.map(\.name) + ["id"]
-        let table = try await table(partitioning, lookUpColumns: hasFurtherIndex ? key : nil, on: connection)
+        let table = try await table(
+            partitioning, lookUpColumns: hasFurtherIndex ? partitioning.key : nil, on: connection)
         let statements = OrderingStatements(table).limited(to: partitioning.list)
         for script in ["SELECT 1", "ANALYZE cards", "DELETE FROM cards; ANALYZE cards"] {
             try await connection.execute(script: script)
@@ -110,8 +116,7 @@ struct ManyPartitionPlanTests {
     @Test("While a plan is executed, the row of a key is searched in its partition alone", arguments: partitionings)
     func execution(partitioning: Partitioning) async throws {
         let connection = try await TestDatabase.current.connect()
-        let key = partitioning.listColumns.map(\.name) + ["id"]
-        let table = try await table(partitioning, lookUpColumns: key, on: connection)
+        let table = try await table(partitioning, lookUpColumns: partitioning.key, on: connection)
         let lookUp = RowLookUp(table)
         let values = table.listValues(of: partitioning.list) ?? []
         let plan = try await connection.inTransaction(settings: MoveApplication.plannerSettings) {

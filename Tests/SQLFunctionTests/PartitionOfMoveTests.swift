@@ -11,13 +11,16 @@ import Testing
         "HASH (team, board)": ["WITH (MODULUS 2, REMAINDER 0)", "WITH (MODULUS 2, REMAINDER 1)"],
     ]
 
-    @Test("The statement that writes rows is planned for the list's partition alone", arguments: kinds.keys.sorted())
-    func plan(kind: String) async throws {
+    @Test(
+        "The statements that find and write rows are planned for the list's partition alone",
+        arguments: kinds.keys.sorted(),
+        ["team, board, id", "id, team, board"])
+    func plan(kind: String, key: String) async throws {
         let connection = try await TestDatabase.current.connect()
         let bounds = try #require(Self.kinds[kind])
         try await connection.execute(
             script: """
-                CREATE TABLE tasks (id bigint, team text, board int, PRIMARY KEY (team, board, id)) PARTITION BY \(kind);
+                CREATE TABLE tasks (id bigint, team text, board int, PRIMARY KEY (\(key))) PARTITION BY \(kind);
                 CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES \(bounds[0]);
                 CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES \(bounds[1]);
                 """)
@@ -35,5 +38,12 @@ import Testing
         ).map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
         #expect(plan.contains("TID Cond: "), "\(plan)")
         #expect(plan.contains("tasks_1") != plan.contains("tasks_2"), "\(plan)")
+        let lookUp: String = try await connection.query(
+            "SELECT look_up FROM brocot.order_shape('public.tasks')"
+        ).single().decode(0)
+        let search = try await connection.query(
+            "EXPLAIN SELECT FROM (SELECT \(7 as Int64) AS key) AS moved CROSS JOIN LATERAL (\(unsafeRaw: lookUp.replacing("$1", with: #"'["it''s", 1]'"#))) AS found"
+        ).map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
+        #expect(search.contains("tasks_1") != search.contains("tasks_2"), "\(search)")
     }
 }

@@ -4,13 +4,14 @@ import Ordering
 /// Applies the requests of a batch in parts, so that one that can't be applied affects only the later requests of its lists. The
 /// transaction has the locks of the lists.
 ///
-/// Each ordered table is searched alone, those with the fewest requests first, so that one whose statements take too long holds up no other.
-///
-/// First the writes of all lists of a table are tried and undone. The requests of the lists that can be written are applied together. The
+/// First the writes of all lists are tried and undone. The requests of the lists that can be written are applied together, those of each
+/// ordered table by itself, so that slow rows of one table hold up no other. The
 /// others are applied under savepoints: if a part fails, its earlier half and then its later half, down to single requests.
 struct RefusalSearch {
     /// How often a single failing request is tried before the failure becomes its outcome.
     private static let attemptsAlone = 3
+    /// The most tables of which no request could be decided in time, while all lists of the batch wait.
+    private static let mostSlowTables = 2
 
     private let configuration: QueueConfiguration
     /// The requests of the batch. A user's trigger might delete some of them from the queue.
@@ -41,20 +42,10 @@ struct RefusalSearch {
 
     /// Decides the requests, as long as there is time. The ``decisions`` name the lists that are left.
     mutating func run(on connection: isolated Connection) throws(QueueError) {
-        let tables = Dictionary(grouping: allRequests) { ExactText($0.move.list.orderedTable) }.values
-        for requests in tables.sorted(by: { ($0.count, $0[0].id) < ($1.count, $1[0].id) }) {
-            if .now < deadline || decisions.areEmpty {
-                try search(requests, on: connection)
-            } else {
-                application.decisions.leaveForLater(requests)
-            }
+        guard let tried = try tryOut(allRequests, on: connection) else {
+            return try applyByTable(allRequests, on: connection)
         }
-    }
-
-    /// Decides the requests of one table.
-    private mutating func search(_ requests: [PendingRequest], on connection: isolated Connection) throws(QueueError) {
-        guard let tried = try tryOut(requests, on: connection) else { return try apply(requests, on: connection) }
-        try apply(tried.writable, on: connection)
+        try applyByTable(tried.writable, on: connection)
         var singleRequests: [PendingRequest] = []
         for group in tried.refused {
             if group.lists.count == 1, group.error.isCausedByEnvironment {
@@ -100,9 +91,7 @@ struct RefusalSearch {
         let trial: WriteTrial
         do throws(QueueError) {
             trial = try connection.savepoint("trials", wrapping: QueueError.database) { connection throws(QueueError) in
-                // The requests of an earlier table have left the constraints immediate.
-                try Self.setConstraints(.deferred, on: connection)
-                return try application.tryOut(
+                try application.tryOut(
                     requests, for: longestSearch, keeping: settings, on: connection)
             }
         } catch {
@@ -113,6 +102,24 @@ struct RefusalSearch {
             throw error
         }
         return TriedRequests(application.decisions.admissible(requests), trial)
+    }
+
+    /// Applies the requests of each table, those of the tables with the fewest requests first. After two tables whose requests took long in
+    /// vain, no further table is begun.
+    private mutating func applyByTable(
+        _ requests: [PendingRequest], on connection: isolated Connection
+    ) throws(QueueError) {
+        let tables = Dictionary(grouping: requests) { ExactText($0.move.list.orderedTable) }.values
+        var slowTables = 0
+        for requests in tables.sorted(by: { ($0.count, $0[0].id) < ($1.count, $1[0].id) }) {
+            guard slowTables < Self.mostSlowTables else {
+                application.decisions.leaveForLater(requests)
+                continue
+            }
+            let (begin, decided) = (ContinuousClock.now, decisions.decided.count)
+            try apply(requests, on: connection)
+            if decisions.decided.count == decided, .now - begin > longestSearch { slowTables += 1 }
+        }
     }
 
     /// Applies requests under a savepoint. If that fails, applies the earlier half and then the later half, as long as there is

@@ -16,22 +16,24 @@ extension OrderedTableRepository {
         var (rows, up, down): ([ListNeed], [ListNeed], [ListNeed]) = ([], [], [])
         var positions: [ListIdentifier: [Int]] = [:]
         var found: [Reading] = []
+        let deadline = deadlineOfLists()
         for need in needs {
             switch need.wanted {
             case .row: rows.append(need)
             case .run(_, .up, _): up.append(need)
             case .run(_, .down, _): down.append(need)
             case .position(let position): positions[need.list, default: []].append(position)
-            case .count: found.append((need, .count(try count(of: need.list, on: connection))))
+            case .count: found.append((need, .count(try count(of: need.list, until: deadline, on: connection))))
             }
         }
-        let deadline = deadlineOfLists()
         for (statements, needs) in served(rows, in: \.list.key) {
             found += try readRows(needs, statements, until: deadline, on: connection)
         }
         found += try readRunsUp(up, on: connection)
         found += try readRuns(down, .down, on: connection)
-        for (list, offsets) in positions { found += try readPositions(offsets, in: list, on: connection) }
+        for (list, offsets) in positions {
+            found += try readPositions(offsets, in: list, until: deadline, on: connection)
+        }
         return found
     }
 
@@ -125,13 +127,14 @@ extension OrderedTableRepository {
     }
 
     private func readPositions(
-        _ positions: [Int], in list: ListIdentifier, on connection: isolated Connection
+        _ positions: [Int], in list: ListIdentifier, until deadline: ContinuousClock.Instant?,
+        on connection: isolated Connection
     ) throws(OrderingError) -> [Reading] {
         let margin = Self.rowsAroundPosition / 2
         let offsets = AscendingOffsets(positions.map { max(0, $0 - margin) })
         var rows: [Int: [StoredRow]] = [:]
         let statement = statements.rows(of: list.key, at: offsets, count: Self.rowsAroundPosition)
-        for row in try self.rows(statement, on: connection) {
+        for row in try self.rows(statement, until: deadline, on: connection) {
             let offset = offsets.offsets[try indexOfArgument(of: row)]
             if let stored = try storedRow(row, from: Self.columnsBeforeRow, list: list) {
                 rows[offset, default: []].append(stored)
@@ -143,8 +146,10 @@ extension OrderedTableRepository {
         }
     }
 
-    private func count(of list: ListIdentifier, on connection: isolated Connection) throws(OrderingError) -> Int {
-        let rows = try rows(statements.count(of: list.key), on: connection)
+    private func count(
+        of list: ListIdentifier, until deadline: ContinuousClock.Instant?, on connection: isolated Connection
+    ) throws(OrderingError) -> Int {
+        let rows = try rows(statements.count(of: list.key), until: deadline, on: connection)
         return try wrappingErrors { () throws(PostgresError) in try rows[0].decode(0, as: Int.self) }
     }
 

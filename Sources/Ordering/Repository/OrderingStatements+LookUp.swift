@@ -30,11 +30,13 @@ extension OrderingStatements {
         let names = columns.map { "named.\(identifier: $0)" as SQL }
         let values = columns.map { listColumns.value(ofColumn: $0, in: key) ?? "\(key).item" }
         let order = names.joined()
+        let partition = listColumns.andIsInPartitionAlone("named", key)
         if columns.count == 2, listColumns.isSingleAndNotVarchar, !itemType.isVarchar {
             return (
                 """
                 \(names[0]) \(Operators.equal) ANY (ARRAY[\(values[0])]) \
-                AND \(names[1]) \(Operators.atLeast) \(values[1]) AND \(names[1]) \(Operators.atMost) \(values[1])
+                AND \(names[1]) \(Operators.atLeast) \(values[1]) AND \(names[1]) \(Operators.atMost) \(values[1])\
+                \(partition)
                 """, order
             )
         }
@@ -42,7 +44,7 @@ extension OrderingStatements {
         return (
             """
             ROW(\(order)) \(Operators.atLeast) ROW(\(row)) AND ROW(\(order)) \(Operators.atMost) ROW(\(row)) \
-            AND \(listColumns.between("named", key))\(listColumns.andIsInPartitionAlone("named", key))
+            AND \(listColumns.between("named", key))\(partition)
             """, order
         )
     }
