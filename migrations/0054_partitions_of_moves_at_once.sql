@@ -95,7 +95,11 @@ BEGIN
             -- In each session, the server would plan each statement of these functions once for all partitions.
             ('brocot.make_place_functions(text)', '    IF is_plain IS NULL OR ', '    IF (
         WITH RECURSIVE partition (oid) AS (
-            SELECT child.inhrelid FROM pg_inherits AS child WHERE child.inhparent = shape.relation::regclass
+            SELECT child.inhrelid FROM brocot.ordered_tables AS known
+            JOIN pg_namespace AS space ON space.nspname = known.schema_name::name
+            JOIN pg_class AS relation ON relation.relnamespace = space.oid AND relation.relname = known.table_name::name
+            JOIN pg_inherits AS child ON child.inhparent = relation.oid
+            WHERE known.name = make_place_functions.ordered_table
             UNION ALL
             SELECT child.inhrelid FROM partition JOIN pg_inherits AS child ON child.inhparent = partition.oid
         )
