@@ -46,4 +46,23 @@ import Testing
         ).map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
         #expect(search.contains("tasks_1") != search.contains("tasks_2"), "\(search)")
     }
+
+    @Test("A table with more than 100 partitions has no functions whose plans a session keeps", arguments: [100, 101])
+    func placeFunctions(partitions: Int) async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE tasks (id bigint, board int, PRIMARY KEY (board, id)) PARTITION BY HASH (board);
+                DO $$ BEGIN FOR number IN 1..\(partitions) LOOP
+                    EXECUTE format(
+                        'CREATE TABLE tasks_%1$s PARTITION OF tasks FOR VALUES WITH (MODULUS 101, REMAINDER %2$s)', number, number - 1);
+                END LOOP; END $$;
+                """)
+        let names = OrderNames(schema: "public", table: "tasks")
+        try await attach(OrderDefinition(names: names, listColumns: ["board"], itemColumn: "id"), on: connection)
+        let function: String? = try await connection.query(
+            "SELECT place_function FROM brocot.ordered_tables WHERE name = 'public.tasks'"
+        ).single().decode(0)
+        #expect((function == nil) == (partitions > 100))
+    }
 }
