@@ -18,9 +18,9 @@ import Testing
             databaseURL: TestDatabase.current.url
         ) { daemon in
             // On a busy machine the next request may come so late that the daemon waits for no more. Then another round shows it.
-            var largest = 0
-            for _ in 1...5 where largest < 10 { largest = try await Self.largestBatchOfStream(on: connection) }
-            #expect(largest >= 10, "requests with 10 ms between them were decided together")
+            try await eventually("ten requests that keep arriving are decided together") {
+                try await Self.largestBatchOfStream(on: connection) >= 10
+            }
             daemon.send(SIGTERM)
         }
         #expect(exitCode == 0)
