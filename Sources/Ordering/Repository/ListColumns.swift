@@ -96,7 +96,7 @@ struct ListColumns {
     ///
     /// The last two conditions are always true, but the planner expects that few keys satisfy them. So reading one row by its location seems
     /// cheaper than reading the list along an index, which the first condition would permit.
-    func andIsInPartition(_ row: SQL, _ key: SQL) -> SQL {
+    func andLocatedRowIsInPartition(_ row: SQL, _ key: SQL) -> SQL {
         guard table.hasManyPartitions else { return "" }
         let alwaysTrue = [name(0), "item"].map { column in
             "(\(key).\(column) \(Operators.equal) \(key).\(column)) IS TRUE" as SQL
@@ -109,7 +109,7 @@ struct ListColumns {
     ///
     /// The server compares each alternative of OR with the bounds of the partitions, but uses it neither for an index scan nor for the order.
     /// Two equal alternatives would become one condition, so the second one is written in another way.
-    func andIsInPartitionAlone(_ row: SQL, _ key: SQL) -> SQL {
+    func andLookedUpRowIsInPartition(_ row: SQL, _ key: SQL) -> SQL {
         guard table.hasManyPartitions else { return "" }
         let values = keyColumns(of: key)
         let other = zip(columns, values).map { column, value in

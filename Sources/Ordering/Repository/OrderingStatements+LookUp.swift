@@ -30,7 +30,7 @@ extension OrderingStatements {
         let names = columns.map { "named.\(identifier: $0)" as SQL }
         let values = columns.map { listColumns.value(ofColumn: $0, in: key) ?? "\(key).item" }
         let order = names.joined()
-        let partition = listColumns.andIsInPartitionAlone("named", key)
+        let partition = listColumns.andLookedUpRowIsInPartition("named", key)
         if columns.count == 2, listColumns.isSingleAndNotVarchar, !itemType.isVarchar {
             return (
                 """
@@ -56,9 +56,9 @@ extension OrderingStatements {
 
     /// Whether `stored` is the row that ``location(of:)`` found, and still has its key.
     ///
-    /// No index supports these conditions. So the planner can find the row only by its location.
+    /// No index supports IS TRUE. So the planner finds the row by its location, also if a further condition selects the partition.
     func isFound(by key: SQL) -> SQL {
-        "stored.ctid = found.location AND \(hasKeyWithoutIndex(key))\(listColumns.andIsInPartition("stored", key))"
+        "stored.ctid = found.location AND \(hasKeyWithoutIndex(key))\(listColumns.andLocatedRowIsInPartition("stored", key))"
     }
 
     /// Whether `stored` has the key, in a form that no index supports.

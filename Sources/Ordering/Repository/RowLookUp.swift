@@ -35,7 +35,7 @@ package struct RowLookUp: Sendable {
     package func isStillUnplaced(at key: SQL) -> SQL {
         """
         stored.ctid = \(key).location AND stored.tableoid = \(key).relation
-            AND \(hasKey(key))\(statements.listColumns.andIsInPartition("stored", key)) AND (stored.\(statements.rank) IS NULL) IS TRUE
+            AND \(hasKey(key))\(statements.listColumns.andLocatedRowIsInPartition("stored", key)) AND (stored.\(statements.rank) IS NULL) IS TRUE
         """
     }
 }
