@@ -51,6 +51,12 @@ struct WorkerMemory {
         log("the requests of a list were not decided; trying again", failure.error, of: failure.list)
     }
 
+    /// Records that several lists or requests of a committed batch failed together, and that there was no time to find out which is the cause.
+    private mutating func note(suspicion error: QueueError) {
+        noteFailure()
+        log("some requests were not decided; trying them again in smaller batches", error, of: nil)
+    }
+
     private mutating func noteFailure() {
         lostConnections.noteSuccess("connected again")
         latestFailure = .now
@@ -86,6 +92,7 @@ struct WorkerMemory {
     /// nothing is pending, or if no batch has failed for a while.
     mutating func note(_ result: WorkerRound.TurnResult) {
         for failure in result.failures { note(failure) }
+        if let error = result.suspicion { note(suspicion: error) }
         lostConnections.noteSuccess("connected again")
         switch result {
         case .decided(let report):

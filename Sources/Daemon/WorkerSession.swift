@@ -66,8 +66,8 @@ struct WorkerSession {
 
     /// Tells the result of a turn to all that count, log or act on it.
     mutating func report(_ result: WorkerRound.TurnResult, after duration: Duration) async throws {
-        // Lists that failed in a batch whose other lists were decided.
-        if !result.failures.isEmpty { worker.metrics.noteFailedBatch() }
+        // Lists that failed in a batch whose other lists may have been decided.
+        if !result.failures.isEmpty || result.suspicion != nil { worker.metrics.noteFailedBatch() }
         memory.note(result)
         switch result {
         case .decided(let report):

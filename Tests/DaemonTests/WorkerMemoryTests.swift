@@ -56,6 +56,17 @@ import Testing
         #expect(messages.last == "batches are decided again")
     }
 
+    @Test("A search for the cause of a failure is logged when it begins, and not again while it goes on") func search()
+    {
+        var memory = WorkerMemory(recorder.logger(), drains: false)
+        var report = BatchReport()
+        report.decisions.errorOfSuspected = failure(.queryCanceled).error
+        for _ in 1...3 { memory.note(.undecided(report)) }
+        #expect(messages == ["some requests were not decided; trying them again in smaller batches"])
+        memory.note(.idle)
+        #expect(messages.last == "batches are decided again")
+    }
+
     @Test("Batches get larger after each one that did not fail, whether it decided requests or not")
     func share() {
         var memory = WorkerMemory(recorder.logger(), drains: false)

@@ -222,6 +222,7 @@ struct MisbehavingTriggerTests {
         }
         #expect(report.claim.locked.count == 10)
         #expect(try await fixture.outcomes() == [healthy[0]: nil])
+        #expect(report.decisions.errorOfSuspected?.databaseError?.sqlState == .queryCanceled)
     }
 
     @Test("A deferred trigger that stands still is stopped by the limit for statements, and delays no other list")

@@ -48,8 +48,9 @@ struct BatchDecisions {
         leave(request.move.lists, because: .failure(error))
     }
 
-    /// Leaves requests to a later batch, which tries their lists in smaller groups.
-    mutating func leaveForLater(_ requests: [PendingRequest]) {
+    /// Leaves requests to a later batch, which tries their lists in smaller groups. `error` is why they failed together, if they were tried.
+    mutating func leaveForLater(_ requests: [PendingRequest], after error: QueueError? = nil) {
+        summary.errorOfSuspected = summary.errorOfSuspected ?? error
         for request in requests { leave(request.move.lists, because: .suspicion) }
     }
 

@@ -35,6 +35,8 @@ package struct DecisionSummary: Sendable {
     package var failures: [ListFailure] = []
     /// Lists that a later batch tries again: some of them failed, and there was no time to find out which.
     var suspected: Set<ListIdentifier> = []
+    /// The first error of several ``suspected`` lists or requests that failed together; nil if there is none.
+    var errorOfSuspected: QueueError?
 
     /// The number of requests that were decided.
     package var count: Int { applied + rejected }

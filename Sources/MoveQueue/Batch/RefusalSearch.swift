@@ -55,7 +55,7 @@ struct RefusalSearch {
             } else if .now < deadline || decisions.areEmpty {
                 try apply(group.requests, on: connection)
             } else {
-                application.decisions.leaveForLater(group.requests)
+                application.decisions.leaveForLater(group.requests, after: group.error)
             }
         }
         application.decisions.leaveForLater(tried.untried)
@@ -148,7 +148,7 @@ struct RefusalSearch {
             if .now < deadline || decisions.areEmpty && !error.isCostly {
                 try apply(Array(half), on: connection)
             } else {
-                application.decisions.leaveForLater(Array(half))
+                application.decisions.leaveForLater(Array(half), after: error)
             }
         }
     }

@@ -27,10 +27,15 @@ extension WorkerRound {
         case gathering(Duration)
 
         /// The lists that failed, one failure for each.
-        package var failures: [ListFailure] {
+        package var failures: [ListFailure] { decisions?.failures ?? [] }
+
+        /// Why several lists or requests failed together, if there was no time to find out which of them is the cause.
+        package var suspicion: QueueError? { decisions?.errorOfSuspected }
+
+        private var decisions: DecisionSummary? {
             switch self {
-            case .undecided(let report), .decided(let report): report.decisions.failures
-            case .idle, .waiting, .postponed, .gathering: []
+            case .undecided(let report), .decided(let report): report.decisions
+            case .idle, .waiting, .postponed, .gathering: nil
             }
         }
 
