@@ -202,6 +202,36 @@ import Testing
         #expect(try await BrocotProcess.run("detach", "public.tasks").exitCode == 0)
     }
 
+    @Test(
+        "The server compiles no statement of brocot attach and brocot check, which takes minutes beside many partitions"
+    )
+    func withoutCompiling() async throws {
+        let connection = try await database()
+        let name = SQL(unsafeRaw: quoteIdentifier(TestDatabase.current.name))
+        try await connection.execute("ALTER DATABASE \(name) SET jit = on")
+        try await connection.execute(
+            script: """
+                CREATE FUNCTION public.not_compiled(bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+                    IF current_setting('jit') <> 'off' THEN RAISE 'compiled'; END IF; RETURN $1;
+                END $$;
+                """)
+        let attach = try await BrocotProcess.run(
+            "attach", "public.tasks", "--item", "id", "--order-by", "public.not_compiled(id)", "--visible",
+            "public.not_compiled(id) > 0")
+        #expect(attach.exitCode == 0, "\(attach.errors)")
+        try await connection.execute(
+            script: """
+                ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid; SET session_replication_role = replica;
+                UPDATE tasks SET rank = 2.50 WHERE id = 3;
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    IF public.not_compiled(NEW.id) > 0 THEN RETURN NEW; END IF;
+                END $$;
+                CREATE TRIGGER refuse BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION refuse();
+                """)
+        let repair = try await BrocotProcess.run("check", "--repair")
+        #expect(repair.exitCode == 0, "\(repair.output)\(repair.errors)")
+    }
+
     @Test("brocot detach rejects pending requests, so that they never change a later order of the same table")
     func detach() async throws {
         let connection = try await database()

@@ -11,7 +11,12 @@ package enum TableReader {
         ] + ofWholeTables
     /// The settings of transactions that read or write whole tables: they have no time-out, and the server refuses statements from which a
     /// policy would hide rows.
-    static let ofWholeTables = [("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off")]
+    static let ofWholeTables = [
+        ("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off"), withoutCompiling,
+    ]
+    /// The server compiles no plans. It decides by the estimated costs, which are often far too high for the catalog and for tables that were
+    /// never analyzed, and beside many partitions compiling takes minutes.
+    static let withoutCompiling = ("jit", "off")
     /// The settings of transactions that write ranks: the order's triggers let them pass.
     static func writing(_ names: OrderNames) -> [(String, String)] {
         WritingSettings.of(names.orderedTable) + ofWholeTables

@@ -114,7 +114,7 @@ package struct Doctor: Sendable {
                 settings: [
                     ("lock_timeout", "\(Self.lockTimeout.milliseconds)"),
                     ("statement_timeout", "\(Self.statementTimeout.milliseconds)"),
-                    TableReader.printedNames,
+                    TableReader.printedNames, TableReader.withoutCompiling,
                 ], body)
         } catch {
             guard !error.isConnectionLost else { return Self.connectionLost(check, error) }
