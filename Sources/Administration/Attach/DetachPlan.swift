@@ -29,7 +29,8 @@ package struct DetachPlan: Sendable {
         if !triggers.isEmpty {
             steps.append(AttachStep("drop the triggers", triggers, lock: .accessExclusive, by: .tableOwner))
         }
-        if dropsColumns { steps.append(Self.refuseMoves(names)) }
+        // A move at once would fail at the missing columns.
+        if dropsColumns { steps.append(.refuseMoves(of: names)) }
         var changes: [String] = []
         if table.constraint?.isInherited == false {
             changes.append("DROP CONSTRAINT \(quoteIdentifier(names.constraint))")
@@ -62,17 +63,6 @@ package struct DetachPlan: Sendable {
             let purpose = relation.level == 0 ? "drop the index" : "drop the index of partition \(relation.name)"
             return indexes.map { AttachStep.dropIndex($0, of: relation, purpose) }
         }
-    }
-
-    /// A move at once would fail at the missing columns. While rows are placed, it is refused, and requests wait.
-    private static func refuseMoves(_ names: OrderNames) -> AttachStep {
-        let name = quoteLiteral(names.orderedTable)
-        return AttachStep(
-            "refuse moves",
-            [
-                "SELECT brocot.drop_place_functions(\(name))",
-                "UPDATE brocot.ordered_tables SET being_filled = true WHERE name = \(name)",
-            ], lock: .none, by: .registryOwner)
     }
 
     /// Pending requests are rejected here, because an order that is attached later may get the same name. The daemon rejects requests that

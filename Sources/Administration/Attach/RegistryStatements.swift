@@ -35,8 +35,26 @@ enum RegistryStatements {
         ]
     }
 
+    /// Makes requests wait, as while rows are placed, and refuses moves at once. The owner of `brocot.ordered_tables` must run these statements.
+    fileprivate static func filling(_ name: String) -> [String] {
+        [
+            "SELECT brocot.drop_place_functions(\(quoteLiteral(name)))",
+            "UPDATE brocot.ordered_tables SET being_filled = true WHERE name = \(quoteLiteral(name))",
+        ]
+    }
+
     /// Creates the functions for moves at once.
     static func makePlaceFunctions(_ name: String) -> String {
         "SELECT brocot.make_place_functions(\(quoteLiteral(name)))"
+    }
+}
+
+extension AttachStep {
+    static func refuseMoves(of names: OrderNames) -> AttachStep {
+        AttachStep("refuse moves", RegistryStatements.filling(names.orderedTable), lock: .none, by: .registryOwner)
+    }
+
+    static func allowMoves(of names: OrderNames) -> AttachStep {
+        AttachStep("allow moves", RegistryStatements.filled(names.orderedTable), lock: .none, by: .registryOwner)
     }
 }

@@ -57,23 +57,29 @@ extension TableRepair {
     package func repair(
         _ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool
     ) async throws(AttachError) {
-        guard let found = findings.readTable else { return }
+        guard var found = findings.readTable else { return }
         let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         try attacher.requireOwners(
             of: table, definition.names, for: found.steps.all, printedBy: "brocot attach --sql")
+        let last = found.steps.last
         if found.missingColumns > 0 {
-            for step in found.steps.columns { try await attacher.run(step, on: definition.names) }
-            return try await repair(definition, try await self.findings(of: definition), placingRows: placingRows)
+            try await run(found.steps.columns, of: definition)
+            guard let rest = try await self.findings(of: definition).readTable else { return }
+            found = rest
         }
-        for step in found.steps.beforeCorrection { try await attacher.run(step, on: definition.names) }
+        try await run(found.steps.beforeCorrection, of: definition)
         if found.damagedRows > 0 { try await correctRanks(definition) }
-        for step in found.steps.afterCorrection { try await attacher.run(step, on: definition.names) }
+        try await run(found.steps.afterCorrection + last, of: definition)
         guard placingRows else { return }
         let plan = try await attacher.plan(definition)
         guard !plan.fills else { return }
         try await write(
             [RepairStatements(plan.columns, arrive: definition.arrive).requestArrivals], in: definition.names,
             settings: TableReader.settings)
+    }
+
+    private func run(_ steps: [AttachStep], of definition: OrderDefinition) async throws(AttachError) {
+        for step in steps { try await attacher.run(step, on: definition.names) }
     }
 
     private func correctRanks(_ definition: OrderDefinition) async throws(AttachError) {

@@ -276,6 +276,28 @@ import Testing
         }
     }
 
+    @Test(
+        "Moves wait while brocot check --repair restores dropped rank columns",
+        arguments: ["rank", "rank_num", "rank_den"])
+    func movesWait(column: String) async throws {
+        let fixture = try await attached()
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    IF (SELECT being_filled FROM brocot.ordered_tables WHERE name = 'public.tasks') THEN RETURN NEW; END IF;
+                    RAISE EXCEPTION 'a move could be applied now';
+                END $$;
+                CREATE TRIGGER refuse BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION refuse();
+                """)
+        _ = try await repair("ALTER TABLE tasks DROP COLUMN \(column) CASCADE", of: fixture)
+        try await fixture.connection.execute(
+            script: """
+                DROP TRIGGER refuse ON tasks;
+                SELECT brocot.move_now(1, 5, first => true, ordered_table => 'public.tasks')
+                """)
+        #expect(try await order(fixture) == ["5", "1", "2", "3", "4"])
+    }
+
     @Test("Rows with the rank of another row are placed directly behind it, in the order of their keys")
     func equalRanks() async throws {
         let (fixture, found) = try await repair(
