@@ -10,10 +10,12 @@ package struct RegisteredOrder: Hashable, Sendable {
     package let isBeingFilled: Bool
     /// Whether the functions for moves at once, which the registry names, are not there, or are those of an earlier version.
     let lacksPlaceFunction: Bool
+    /// Whether the registry names functions for moves at once.
+    let namesPlaceFunction: Bool
 
     private enum Column: Int {
         case name, schema, table, rank, listColumns, itemColumn, ownsRows, visible, arrive, arriveNow, isBeingFilled,
-            lacksPlaceFunction
+            lacksPlaceFunction, namesPlaceFunction
     }
 
     /// The rows that satisfy a condition, by name. The row is named `registered` in it.
@@ -26,7 +28,8 @@ package struct RegisteredOrder: Hashable, Sendable {
                 SELECT FROM pg_proc AS place
                 WHERE place.oid = to_regprocedure(registered.place_function || '(text,text,text,boolean)')
                     -- Functions of earlier versions did not raise an error for a row that was not written as asked.
-                    AND strpos(place.prosrc, 'brocot.expect_rows(') > 0)
+                    AND strpos(place.prosrc, 'brocot.expect_rows(') > 0),
+            registered.place_function IS NOT NULL
         FROM brocot.ordered_tables AS registered
         WHERE \(condition)
         ORDER BY registered.name
@@ -46,6 +49,7 @@ package struct RegisteredOrder: Hashable, Sendable {
             arriveNow: try row.decode(Column.arriveNow))
         isBeingFilled = try row.decode(Column.isBeingFilled)
         lacksPlaceFunction = try row.decode(Column.lacksPlaceFunction)
+        namesPlaceFunction = try row.decode(Column.namesPlaceFunction)
     }
 
     /// The order with this name; nil if there is none.

@@ -107,7 +107,7 @@ extension BrocotError {
         case .database(let error): self.init(error)
         case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked: self.init(.rowsChanged, "\(error)")
         case .invalidStoredRank, .ranksOutOfOrder, .readingDoesNotSettle, .unsupportedKeyType, .missingColumn,
-            .untrustedOwner, .tookTooLong:
+            .triggerOfOtherOrder, .untrustedOwner, .tookTooLong:
             self.init(.unusableTable, "\(error)")
         }
     }

@@ -20,7 +20,7 @@ extension Connection {
     private nonisolated func reading<Value: Sendable>(
         _ body: @escaping @Sendable (isolated Connection) throws(PostgresError) -> Value
     ) async throws(PostgresError) -> Value {
-        try await inTransaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting], body)
+        try await inTransaction(.repeatableReadOnly, settings: ReadingSettings.ofTransaction, body)
     }
 
     /// Makes sure that no policy hides rows of Brocot's own tables from the current role.
@@ -62,7 +62,7 @@ extension Connection {
 
     /// The same as ``requireSchema()``, with only one small query if the schema is right.
     nonisolated func requireSchemaStill() async throws {
-        let migrator = Migrator(connection: self, lockTimeout: ReadingLockLimit.duration)
+        let migrator = Migrator(connection: self, lockTimeout: ReadingSettings.lockTimeout)
         if try await !migrator.isAtLatestVersion() { try await requireSchema() }
     }
 
@@ -70,7 +70,7 @@ extension Connection {
     ///
     /// - Throws: ``CommandFailure`` `.migrationsPending` or `.databaseNewer`, with what to do.
     nonisolated func requireSchema() async throws {
-        switch try await Migrator(connection: self, lockTimeout: ReadingLockLimit.duration).versionState() {
+        switch try await Migrator(connection: self, lockTimeout: ReadingSettings.lockTimeout).versionState() {
         case .missing: throw CommandFailure.schemaMissing(self)
         case .behind:
             throw CommandFailure(

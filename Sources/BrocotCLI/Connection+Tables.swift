@@ -8,7 +8,7 @@ extension Connection {
     ///
     /// - Throws: `MigrationError` `.foreignTables`, with what to do.
     nonisolated func requireTrusted(_ tables: UsedTables) async throws {
-        try await Migrator(connection: self, lockTimeout: ReadingLockLimit.duration).refuseForeignTablesAsSuperuser(
+        try await Migrator(connection: self, lockTimeout: ReadingSettings.lockTimeout).refuseForeignTablesAsSuperuser(
             tables)
     }
 
@@ -48,7 +48,8 @@ extension Connection {
         let namesake: String = try await orderedTable(named: list)
         let isOrderedTable =
             table == "items" && list != "items"
-            ? try await inTransaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) { connection throws in
+            ? try await inTransaction(.repeatableReadOnly, settings: ReadingSettings.ofTransaction) {
+                connection throws in
                 try OrderedTable.named(namesake, on: connection) != nil
             } : false
         return """

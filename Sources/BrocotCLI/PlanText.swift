@@ -56,6 +56,7 @@ enum PlanText {
                 \(comment)
                 BEGIN;\(searchPath)
                 SET LOCAL lock_timeout = '200ms';
+                SET LOCAL quote_all_identifiers = off;
                 \(statements)
                 COMMIT;
                 """

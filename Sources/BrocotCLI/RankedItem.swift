@@ -29,7 +29,8 @@ struct RankedItem: Encodable {
     ///   have a list with this key; otherwise `OrderingError`.
     static func read(_ list: ListIdentifier, limit: Int, on connection: Connection) async throws -> [RankedItem] {
         do {
-            let items = try await connection.inTransaction(.repeatableReadOnly, settings: [ReadingLockLimit.setting]) {
+            let items = try await connection.inTransaction(.repeatableReadOnly, settings: ReadingSettings.ofTransaction)
+            {
                 connection throws in
                 if let names = try OrderedTable.named(list.orderedTable, on: connection)?.names {
                     switch try TableLock.lock(names, on: connection) {

@@ -33,8 +33,15 @@ struct WorkerMemory {
 
     /// Records that the connection was lost. `lists` may have ended the session.
     mutating func noteLostConnection(_ error: any Error, suspects lists: [ListIdentifier]) {
+        let isLost =
+            switch error {
+            case let error as PostgresError: error.isConnectionLost
+            case let failure as BatchFailure: failure.error.isConnectionLost
+            default: true
+            }
         lostConnections.note(
-            "lost the connection; trying again", error, lists.count == 1 ? ["list": "\(lists[0])"] : [:])
+            isLost ? "lost the connection; trying again" : "the connection can't be used; trying a new one", error,
+            lists.count == 1 ? ["list": "\(lists[0])"] : [:])
     }
 
     /// If several lists failed together, it isn't known yet which one is the cause. They are tried again immediately, in smaller
@@ -130,6 +137,7 @@ extension QueueError {
     var nextStep: String? {
         switch self {
         case .ordering(.missingColumn): "A table or column is missing. Run brocot doctor."
+        case .ordering(.triggerOfOtherOrder): "The table has the triggers of another order. Run brocot check."
         case .ordering(.untrustedOwner): "Run the daemon as a role of its own. See brocot doctor."
         case .ordering(.unsupportedKeyType), .ordering(.invalidStoredRank), .ordering(.ranksOutOfOrder):
             "Run brocot doctor."

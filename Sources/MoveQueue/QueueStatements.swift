@@ -3,9 +3,11 @@ import Ordering
 
 /// The statements of a batch on the queue and its log.
 enum QueueStatements {
-    /// The server's `deadlock_timeout` in milliseconds.
+    /// The server's `deadlock_timeout` in milliseconds. The view `pg_settings` would need more memory than the least `work_mem`.
     static let deadlockTimeout: SQL = """
-        SELECT setting::pg_catalog.int8 FROM pg_catalog.pg_settings WHERE name OPERATOR(pg_catalog.=) 'deadlock_timeout'
+        SELECT (pg_catalog.date_part(
+            'epoch', pg_catalog.current_setting('deadlock_timeout')::pg_catalog.interval
+        ) OPERATOR(pg_catalog.*) 1000::pg_catalog.float8)::pg_catalog.int8
         """
 
     /// How many of these requests are in the queue as they were read. A row that was changed has another location.

@@ -24,7 +24,7 @@ package enum FailureClass: Equatable, Sendable {
         case .rowsChangedUnderLock, .unexpectedRowCount:
             self = .staleRows
         case .invalidStoredRank, .ranksOutOfOrder, .readingDoesNotSettle, .unsupportedKeyType, .missingColumn,
-            .untrustedOwner, .rowsLocked, .tookTooLong:
+            .triggerOfOtherOrder, .untrustedOwner, .rowsLocked, .tookTooLong:
             self = .environment
         case .database(let error):
             guard error.code == .server, let state = error.sqlState, !Self.isEnvironmental(state, error) else {

@@ -22,6 +22,8 @@ package enum OrderingError: Error, Sendable {
     case unsupportedKeyType(table: String, column: String, type: String)
     /// The table is registered, but it or one of its key columns does not exist.
     case missingColumn(table: String, relation: String, column: String)
+    /// The table has the triggers of another order, which would undo each move.
+    case triggerOfOtherOrder(table: String, function: String)
     /// The current role is a superuser, and the table belongs to a role that it does not trust.
     case untrustedOwner(table: String, owner: String)
 }
@@ -58,6 +60,9 @@ extension OrderingError: CustomStringConvertible {
         case .missingColumn(let table, let relation, let column):
             "ordered table \(table) is registered, but there is no table \(relation) with a column "
                 + "\(column) (a view is no table); restore it, or run brocot detach"
+        case .triggerOfOtherOrder(let table, let function):
+            "\(table) has the triggers of another order: one calls brocot.\(quoteIdentifier(function)), which would undo each move. The table got "
+                + "the name of another one. Run brocot check"
         case .untrustedOwner(let table, let owner):
             "\(table) belongs to role \(owner), whose triggers would run with the rights of this superuser; run the daemon as a role of "
                 + "its own, or, if you trust the owner, grant \(owner) to this superuser as a superuser"

@@ -58,9 +58,13 @@ import Testing
             ).isEmpty)
     }
 
-    @Test("brocot attach --sql prints SQL, after which brocot attach only places the rows") func sql() async throws {
+    @Test(
+        "brocot attach --sql prints SQL, after which brocot attach only places the rows, whether the session quotes all names or not",
+        arguments: ["off", "on"])
+    func sql(quotesAllNames: String) async throws {
         let connection = try await database()
         let printed = try await BrocotProcess.run(Self.arguments + ["--sql"])
+        try await connection.execute(script: "SET quote_all_identifiers = \(quotesAllNames)")
         for statement in printed.output.split(separator: ";\n\n").flatMap({ part in
             part.contains("CONCURRENTLY") ? ["\(part)"] : ["\(part);"]
         }) {
@@ -203,28 +207,32 @@ import Testing
     }
 
     @Test(
-        "The server compiles no statement of brocot attach and brocot check, which takes minutes beside many partitions"
+        "The server compiles no statement of brocot attach and brocot check, which takes minutes beside many partitions, and ends none of their transactions"
     )
-    func withoutCompiling() async throws {
+    func settings() async throws {
         let connection = try await database()
         let name = SQL(unsafeRaw: quoteIdentifier(TestDatabase.current.name))
         try await connection.execute("ALTER DATABASE \(name) SET jit = on")
+        try await connection.execute("ALTER DATABASE \(name) SET idle_in_transaction_session_timeout = '1h'")
         try await connection.execute(
             script: """
-                CREATE FUNCTION public.not_compiled(bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
-                    IF current_setting('jit') <> 'off' THEN RAISE 'compiled'; END IF; RETURN $1;
+                CREATE FUNCTION public.has_settings(bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN
+                    IF (current_setting('jit'), current_setting('idle_in_transaction_session_timeout')) <> ('off', '0') THEN
+                        RAISE 'other settings';
+                    END IF;
+                    RETURN $1;
                 END $$;
                 """)
         let attach = try await BrocotProcess.run(
-            "attach", "public.tasks", "--item", "id", "--order-by", "public.not_compiled(id)", "--visible",
-            "public.not_compiled(id) > 0")
+            "attach", "public.tasks", "--item", "id", "--order-by", "public.has_settings(id)", "--visible",
+            "public.has_settings(id) > 0")
         #expect(attach.exitCode == 0, "\(attach.errors)")
         try await connection.execute(
             script: """
                 ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid; SET session_replication_role = replica;
                 UPDATE tasks SET rank = 2.50 WHERE id = 3;
                 CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-                    IF public.not_compiled(NEW.id) > 0 THEN RETURN NEW; END IF;
+                    IF public.has_settings(NEW.id) > 0 THEN RETURN NEW; END IF;
                 END $$;
                 CREATE TRIGGER refuse BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION refuse();
                 """)

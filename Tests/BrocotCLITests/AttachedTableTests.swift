@@ -149,6 +149,30 @@ import Testing
         #expect(try orders.decode(2, as: Int.self) == 3)
     }
 
+    @Test(
+        "If an attached table takes the name of another one, requests wait until brocot check --repair, and none is lost"
+    )
+    func exchangedTable() async throws {
+        let connection = try await attachTasks()
+        try await connection.execute(
+            script: """
+                CREATE TABLE staging (LIKE tasks INCLUDING DEFAULTS INCLUDING CONSTRAINTS, PRIMARY KEY (id));
+                INSERT INTO staging SELECT * FROM tasks;
+                """)
+        try await attach("staging", item: "id", lists: ["project_id"])
+        try await connection.execute(
+            script: """
+                DROP TABLE tasks; ALTER TABLE staging RENAME TO tasks;
+                SELECT brocot.move(7, (SELECT id FROM tasks WHERE title = 'c'), first => true, ordered_table => 'public.tasks');
+                """)
+        let waiting = try await BrocotProcess.run("daemon", "--drain")
+        #expect(waiting.exitCode == 7)
+        #expect(waiting.errors.contains("public.tasks has the triggers of another order"), "\(waiting.errors)")
+        _ = try await BrocotProcess.run("check", "--repair")
+        try await drain()
+        #expect(try await titles(of: 7, on: connection).first == "c")
+    }
+
     @Test("A detached table causes no requests") func detach() async throws {
         let connection = try await attachTasks()
         #expect(try await BrocotProcess.run("detach", "public.tasks", "--drop-columns").exitCode == 0)

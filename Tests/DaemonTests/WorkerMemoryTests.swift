@@ -46,6 +46,17 @@ import Testing
         #expect(memory.needPerson([list]))
     }
 
+    @Test("A connection that can't be used, although it is not lost, is logged as such") func unusableConnection() {
+        var memory = WorkerMemory(recorder.logger(), drains: false)
+        for isLost in [false, true] {
+            let error = PostgresError(
+                fields: .init(code: .server, message: "lost: \(isLost)", isConnectionLost: isLost))
+            memory.noteLostConnection(error, suspects: [])
+        }
+        #expect(
+            messages == ["the connection can't be used; trying a new one", "lost the connection; trying again"])
+    }
+
     @Test("An outage ends when nothing is pending, and not with a batch that may contain other lists")
     func endOfOutage() {
         var memory = WorkerMemory(recorder.logger(), drains: false)

@@ -81,6 +81,14 @@ struct DeadlockTests {
         #expect(try await fixture.lists()["l"] == ["y", "x"])
     }
 
+    @Test("A daemon finds out the server's deadlock_timeout with the least memory and no temporary files")
+    func leastMemory() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: "SET work_mem = '64kB'; SET temp_file_limit = 0; SET deadlock_timeout = '90s'")
+        #expect(try await QueueConfiguration().fitted(to: connection).deadlockTimeout == .seconds(90))
+    }
+
     @Test("A daemon waits for a lock for at most half of the server's deadlock_timeout")
     func lockTimeout() async throws {
         let connection = try await TestDatabase.current.connect()

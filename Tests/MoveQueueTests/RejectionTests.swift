@@ -60,6 +60,22 @@ struct RejectionTests {
         try await expectWaiting(fixture, error: "public.tasks is registered, but")
     }
 
+    @Test("Requests wait if their table has the triggers of another order, because it took the name of another table")
+    func triggersOfOtherOrder() async throws {
+        let fixture = try await QueueFixture()
+        var model = ListModel(ownsRows: false)
+        try await ModelTable.deferrable.create(lists: ["1"], items: ["1"], in: &model, fixture.connection)
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION brocot."keep_public.staging"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    NEW.rank := OLD.rank; NEW.rank_num := OLD.rank_num; NEW.rank_den := OLD.rank_den; RETURN NEW;
+                END $$;
+                CREATE TRIGGER zzz_brocot_rank_keep BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION brocot."keep_public.staging"();
+                """)
+        try await expectWaiting(
+            fixture, error: "public.tasks has the triggers of another order: one calls brocot.\"keep_public.staging\"")
+    }
+
     /// Requests of a table wait because of one error, and those of another table are decided.
     private func expectWaiting(_ fixture: QueueFixture, error: String) async throws {
         let ids = try await fixture.enqueue([

@@ -1,3 +1,4 @@
+import Foundation
 import LibPQ
 import Ordering
 import TestPostgres
@@ -25,6 +26,23 @@ struct ListImportTests {
         }
         #expect(rejection.message == "brocot attach is still placing the rows of items")
         #expect(try await connection.query("SELECT FROM brocot.items").isEmpty)
+    }
+
+    @Test("An import waits for its input longer than the role's idle_session_timeout") func slowInput() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: "SET idle_session_timeout = '100ms'")
+        let isRead = Flag()
+        let result = try await connection.run { connection in
+            try ListImport.run(
+                into: ListIdentifier("l"),
+                reading: {
+                    defer { isRead.set() }
+                    // Longer than the server's limit.
+                    Thread.sleep(forTimeInterval: 0.5)
+                    return isRead.isSet ? [] : Array("a\n".utf8)
+                }, on: connection)
+        }
+        #expect(try result.get() == 1)
     }
 
     @Test("An import locks the list only after the first piece of its input") func waitsForInput() async throws {

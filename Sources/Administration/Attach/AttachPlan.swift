@@ -169,6 +169,10 @@ package struct AttachPlan: Sendable {
         if changesOptions { statements.append(RegistryStatements.changeOptions(objects.definition)) }
         let changed = objects.functions.filter { table.functions[$0.name] != $0.description }.map(\.name).sorted()
         let lacksPlaceFunction = table.registered?.lacksPlaceFunction == true
+        // Making the functions drops them then. See docs/decisions/plans-of-partitions.md.
+        let hasSlowPlaceFunction =
+            table.registered?.namesPlaceFunction == true
+            && table.relations.count - 1 > OrderedTable.mostPlannedPartitions
         let missing =
             (table.registered == nil ? ["row of brocot.ordered_tables"] : [])
             + (changesOptions ? ["present options in brocot.ordered_tables"] : [])
@@ -178,6 +182,8 @@ package struct AttachPlan: Sendable {
                 return present.isExecutable
                     ? "the present form of \(function)" : "the right of \(table.owner) to execute \(function)"
             } + (lacksPlaceFunction ? ["functions for moves at once"] : [])
+            + (hasSlowPlaceFunction
+                ? ["removal of the functions for moves at once, which are slow beside so many partitions"] : [])
         if !changed.isEmpty {
             statements += objects.functions.flatMap(\.statements)
             if table.owner != table.registryOwner {
@@ -189,7 +195,7 @@ package struct AttachPlan: Sendable {
             }
         }
         // The functions for moves at once contain the types of the keys too. They are created after the rows are placed.
-        if lacksPlaceFunction || !changed.isEmpty, table.registered?.isBeingFilled == false {
+        if lacksPlaceFunction || hasSlowPlaceFunction || !changed.isEmpty, table.registered?.isBeingFilled == false {
             statements.append(RegistryStatements.makePlaceFunctions(objects.definition.names.orderedTable))
         }
         guard !statements.isEmpty else { return [] }

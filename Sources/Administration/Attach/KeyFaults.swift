@@ -16,7 +16,8 @@ package enum KeyFaults {
     package static func ofTypes(inOrder name: String, on connection: isolated Connection) throws(PostgresError)
         -> [String]
     {
-        try connection.transaction(.repeatableReadOnly, settings: TableReader.settings + [ReadingLockLimit.setting]) {
+        try connection.transaction(.repeatableReadOnly, settings: TableReader.settings + ReadingSettings.ofTransaction)
+        {
             connection throws(PostgresError) in
             let order = try RegisteredOrder.attached(on: connection).first { $0.name == name }
             guard let order else { return [] }

@@ -12,7 +12,8 @@ package enum TableReader {
     /// The settings of transactions that read or write whole tables: they have no time-out, and the server refuses statements from which a
     /// policy would hide rows.
     static let ofWholeTables = [
-        ("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off"), withoutCompiling,
+        ("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off"),
+        ("idle_in_transaction_session_timeout", "0"), withoutCompiling,
     ]
     /// The server compiles no plans. It decides by the estimated costs, which are often far too high for the catalog and for tables that were
     /// never analyzed, and beside many partitions compiling takes minutes.

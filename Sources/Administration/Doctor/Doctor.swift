@@ -114,7 +114,8 @@ package struct Doctor: Sendable {
                 settings: [
                     ("lock_timeout", "\(Self.lockTimeout.milliseconds)"),
                     ("statement_timeout", "\(Self.statementTimeout.milliseconds)"),
-                    TableReader.printedNames, TableReader.withoutCompiling,
+                    ("idle_in_transaction_session_timeout", "0"), TableReader.printedNames,
+                    TableReader.withoutCompiling,
                 ], body)
         } catch {
             guard !error.isConnectionLost else { return Self.connectionLost(check, error) }

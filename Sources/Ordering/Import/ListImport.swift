@@ -40,14 +40,15 @@ package struct ListImport: Sendable {
         on connection: isolated Connection
     ) throws -> Result<Int, ImportRefusal> {
         do {
-            // The text may come from a person or a slow program, for which the list must not wait.
-            var first: [UInt8]? = try read()
-            let read = { () throws -> [UInt8] in
-                defer { first = nil }
-                return try first ?? read()
-            }
             return .success(
                 try connection.transaction(settings: settings(list.orderedTable)) { connection in
+                    // The text may come from a person or a slow program, for which the list must not wait. The transaction waits, because the
+                    // server may end a session that is idle outside of one.
+                    var first: [UInt8]? = try read()
+                    let read = { () throws -> [UInt8] in
+                        defer { first = nil }
+                        return try first ?? read()
+                    }
                     _ = try connection.query(AdvisoryLock.ofList(list).lock)
                     guard try !connection.query(isBeingFilled(list)).single().decode(0, as: Bool.self) else {
                         throw Rejection(.failed, "brocot attach is still placing the rows of \(list.orderedTable)")

@@ -5,7 +5,7 @@ extension OrderingStatements {
     /// The columns of ``keyColumns(ofTablesNamed:)`` before those of ``KeyType/columns(of:)``. ``RegisteredColumn`` reads them.
     enum RegistryColumn: Int, CaseIterable {
         case orderedTable, schema, table, ownsRows, rankColumn, arrivalEnd, visible, name, lookUpColumns
-        case missingRankColumn, untrustedOwner, hasManyPartitions
+        case missingRankColumn, keepFunctionOfOtherOrder, untrustedOwner, hasManyPartitions
 
         fileprivate var expression: SQL {
             switch self {
@@ -19,6 +19,7 @@ extension OrderingStatements {
             case .name: "wanted.name"
             case .lookUpColumns: columnsOfLookUpIndex
             case .missingRankColumn: OrderingStatements.missingRankColumn
+            case .keepFunctionOfOtherOrder: OrderingStatements.keepFunctionOfOtherOrder
             case .untrustedOwner: OrderingStatements.untrustedOwner
             case .hasManyPartitions: OrderingStatements.hasManyPartitions
             }
@@ -81,6 +82,20 @@ extension OrderingStatements {
             SELECT FROM pg_catalog.pg_attribute AS present
             WHERE present.attrelid = stored.attrelid AND present.attname = wanted_rank.name::name)
         LIMIT 1)
+        """
+
+    /// The function of another order that keeps ranks of this table, because the table had another name when it was attached. It would undo each
+    /// move. NULL if there is none, and in the rows of list columns. Long names are shortened, and not compared.
+    private static let keepFunctionOfOtherOrder: SQL = """
+        CASE WHEN wanted.name = registered.item_column THEN (
+            SELECT function.proname::text
+            FROM pg_catalog.pg_trigger AS keeping
+            JOIN pg_catalog.pg_proc AS function ON function.oid = keeping.tgfoid
+            WHERE keeping.tgrelid = stored.attrelid AND keeping.tgname = ('zzz_brocot_' || registered.rank_column || '_keep')::name
+                AND function.pronamespace = 'brocot'::pg_catalog.regnamespace
+                AND pg_catalog.octet_length('keep_' || registered.name) <= \(unsafeRaw: "\(OrderNames.lengthLimit)")
+                AND function.proname <> ('keep_' || registered.name)::name
+        ) END
         """
 
     /// The owner of a user's table, if the current role is a superuser that does not trust the owner: the table's triggers would run with its

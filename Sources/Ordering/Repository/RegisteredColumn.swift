@@ -14,6 +14,8 @@ struct RegisteredColumn {
     let lookUpColumns: [String]?
     /// A rank column that the table lacks.
     let missingRankColumn: String?
+    /// The function of another order that would undo each move.
+    let keepFunctionOfOtherOrder: String?
     /// The table's owner, if the current role is a superuser that does not trust the owner.
     let untrustedOwner: String?
     /// See ``OrderedTable/hasManyPartitions``. False for list columns.
@@ -35,6 +37,7 @@ struct RegisteredColumn {
         name = try row.decode(Column.name)
         lookUpColumns = try row.decode(Column.lookUpColumns)
         missingRankColumn = try row.decode(Column.missingRankColumn)
+        keepFunctionOfOtherOrder = try row.decode(Column.keepFunctionOfOtherOrder)
         untrustedOwner = try row.decode(Column.untrustedOwner)
         hasManyPartitions = try row.decode(Column.hasManyPartitions)
         (type, displayedType) = try KeyType.read(row, from: Column.allCases.count)
@@ -47,6 +50,9 @@ struct RegisteredColumn {
                 throw .unsupportedKeyType(table: orderedTable, column: name, type: displayedType)
             }
             if let missingRankColumn { throw missing(missingRankColumn) }
+            if let keepFunctionOfOtherOrder {
+                throw .triggerOfOtherOrder(table: orderedTable, function: keepFunctionOfOtherOrder)
+            }
             if let untrustedOwner { throw .untrustedOwner(table: orderedTable, owner: untrustedOwner) }
             return KeyColumn(name, type)
         }
@@ -60,7 +66,8 @@ struct RegisteredColumn {
 extension OrderedTable {
     /// - Parameter columns: All key columns of one table, the item column last.
     /// - Throws: ``OrderingError/unsupportedKeyType(table:column:type:)``;
-    ///   ``OrderingError/missingColumn(table:relation:column:)``; ``OrderingError/untrustedOwner(table:owner:)``.
+    ///   ``OrderingError/missingColumn(table:relation:column:)``; ``OrderingError/triggerOfOtherOrder(table:function:)``;
+    ///   ``OrderingError/untrustedOwner(table:owner:)``.
     init(_ columns: [RegisteredColumn]) throws(OrderingError) {
         var keys: [KeyColumn] = []
         for column in columns { keys.append(try column.column) }
