@@ -82,7 +82,8 @@ extension Attacher {
             throw .refused(
                 """
                 \(names.title): it is attached, but ranks are damaged. Repair them first, as the table's owner: \
-                \(names.repairCommand). Nothing was changed.
+                \(names.repairCommand). If that refuses because a key column's type was changed, change the type back before. \
+                Nothing was changed.
                 """)
         }
         throw .refused(

@@ -27,6 +27,12 @@ struct ChangedKeys {
                     SQLSTATE 23505. Then: brocot check --repair --place-rows
                     """
             }
+            guard column.keyType != nil else {
+                return """
+                    column "\(column.name)" is now \(column.displayedType), which can't be a key; it was \(Self.displayed(former)). Requests wait, and new \
+                    rows get no place. Change the type back, or run: \(definition.names.detachCommand)
+                    """
+            }
             return """
                 column "\(column.name)" is now \(column.displayedType); it was \(Self.displayed(former)). New rows get no place. Run the \
                 same brocot attach again, and then: brocot check --repair --place-rows

@@ -27,6 +27,42 @@ import Testing
     }
 
     @Test(
+        "A key column whose type was changed to one that can't be a key is named, and the way back",
+        .databaseWithAttachedTasks)
+    func unusableKeyType() async throws {
+        let fixture = try await AttachFixture()
+        try await fixture.connection.execute(
+            script: "ALTER TABLE tasks ALTER id DROP IDENTITY; ALTER TABLE tasks ALTER id TYPE numeric")
+        #expect(
+            try await findings(fixture).lines() == [
+                """
+                column "id" is now numeric, which can't be a key; it was bigint. Requests wait, and new rows get no place. Change the type back, \
+                or run: brocot detach public.tasks
+                """
+            ])
+        try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER id TYPE bigint")
+        #expect(try await findings(fixture).isEmpty)
+    }
+
+    @Test(
+        "If a rank column was dropped and a key column has another type, brocot attach says to change the type back before the repair",
+        .databaseWithAttachedTasks)
+    func droppedColumnAndChangedType() async throws {
+        let fixture = try await AttachFixture()
+        let order = try await fixture.texts("SELECT id FROM tasks WHERE rank IS NOT NULL ORDER BY project_id, rank")
+        try await fixture.connection.execute(
+            script: "ALTER TABLE tasks DROP rank CASCADE; ALTER TABLE tasks ALTER id TYPE integer")
+        #expect(await refusal { try await fixture.attach() }?.contains("change the type back before") == true)
+        try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER id TYPE bigint")
+        try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+            .repair(AttachFixture.definition(), findings(fixture), placingRows: false)
+        try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER id TYPE integer")
+        try await fixture.attach()
+        #expect(
+            try await fixture.texts("SELECT id FROM tasks WHERE rank IS NOT NULL ORDER BY project_id, rank") == order)
+    }
+
+    @Test(
         "A rank column with a default or NOT NULL is named, with the statement that restores it",
         .databaseWithAttachedTasks, arguments: [("SET DEFAULT 0", "DROP DEFAULT"), ("SET NOT NULL", "DROP NOT NULL")])
     func alteredColumn(change: String, restoring: String) async throws {
