@@ -6,51 +6,6 @@ import Testing
 @testable import Administration
 
 @Suite("brocot check --repair", .database, .timeLimit(.minutes(30))) struct TableRepairTests {
-    /// An attached table with five rows of one list.
-    private func attached() async throws -> AttachFixture {
-        let fixture = try await AttachFixture(
-            """
-            CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
-            INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 5) AS n;
-            """)
-        try await fixture.attach()
-        return fixture
-    }
-
-    /// Gives the repaired table the rows and ranks of ``attached()``, for the next damage.
-    private func restoreRows(_ fixture: AttachFixture) async throws {
-        try await fixture.connection.execute(
-            script: """
-                TRUNCATE tasks, brocot.move_requests; SET session_replication_role = replica;
-                INSERT INTO tasks (id, project_id, rank_num, rank_den, rank) SELECT n, 1, n - 1, 1, n - 1 FROM generate_series(1, 5) AS n;
-                RESET session_replication_role
-                """)
-    }
-
-    private func repair(_ damage: String, placingRows: Bool = false) async throws -> (
-        fixture: AttachFixture, found: [String]
-    ) {
-        let fixture = try await attached()
-        return (fixture, try await repair(damage, of: fixture, placingRows: placingRows))
-    }
-
-    /// Damages an attached table, looks what is found, repairs it, and looks that nothing is left but what the daemon does.
-    private func repair(_ damage: String, of fixture: AttachFixture, placingRows: Bool = false) async throws -> [String]
-    {
-        try await fixture.connection.execute(script: damage)
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let definition = try #require(try await repair.definitions(named: "public.tasks").first)
-        let findings = try await repair.findings(of: definition)
-        try await repair.repair(definition, findings, placingRows: placingRows)
-        let left = try await repair.findings(of: definition)
-        #expect(left.readTable?.isRepairable == false, "\(damage)")
-        return findings.lines(placingRows: placingRows)
-    }
-
-    private func order(_ fixture: AttachFixture) async throws -> [String] {
-        try await fixture.texts("SELECT id FROM tasks WHERE rank IS NOT NULL ORDER BY rank")
-    }
-
     private static let structures = [
         ("ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid", "constraint brocot_rank_is_valid"),
         (
@@ -102,27 +57,27 @@ import Testing
     @Test("brocot check --repair makes a missing constraint, index, trigger or function again") func structure()
         async throws
     {
-        let fixture = try await attached()
+        let fixture = try await AttachFixture.withRows()
         for (damage, missing) in Self.structures {
-            let found = try await repair(damage, of: fixture)
+            let found = try await fixture.repair(damage)
             #expect(found.contains("missing: \(missing)"), "\(damage)")
-            #expect(try await order(fixture) == ["1", "2", "3", "4", "5"], "\(damage)")
+            #expect(try await fixture.order() == ["1", "2", "3", "4", "5"], "\(damage)")
             #expect(try await fixture.requests() == [], "\(damage)")
         }
     }
 
     @Test("brocot check --repair makes a constraint again that the server does not enforce (PostgreSQL 18)")
     func notEnforced() async throws {
-        let fixture = try await attached()
+        let fixture = try await AttachFixture.withRows()
         guard fixture.connection.serverVersion >= 180_000 else { return }
         let definition: String = try await fixture.connection.query(
             "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'brocot_rank_is_valid'"
         ).single().decode(0)
-        let found = try await repair(
+        let found = try await fixture.repair(
             """
             ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid,
                 ADD CONSTRAINT brocot_rank_is_valid \(definition) NOT ENFORCED
-            """, of: fixture)
+            """)
         #expect(found.contains("missing: the present form of constraint brocot_rank_is_valid"))
     }
 
@@ -147,77 +102,6 @@ import Testing
         #expect(disabled == [])
     }
 
-    @Test(
-        "brocot check names who has locked a table, and does not wait for it without a limit",
-        .databaseWithAttachedTasks)
-    func lockedTable() async throws {
-        let fixture = try await AttachFixture()
-        let holder = try await TestDatabase.current.connect()
-        try await holder.execute(script: "BEGIN; LOCK TABLE tasks")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let definition = AttachFixture.definition()
-        let findings = try await repair.findings(of: definition)
-        #expect(findings.isLocked)
-        let reason = findings.lines().joined()
-        let process = holder.backendProcessIdentifier
-        #expect(reason.contains("locked by process \(process)") && reason.contains("pg_terminate_backend(\(process))"))
-        try await holder.execute(script: "COMMIT")
-        #expect(try await repair.findings(of: definition).isEmpty)
-    }
-
-    @Test(
-        "brocot check --repair waits a limited time for the lock of a list, and names who has it",
-        .databaseWithAttachedTasks)
-    func lockedList() async throws {
-        let fixture = try await AttachFixture()
-        try await fixture.connection.execute(script: Self.withoutRules + "UPDATE tasks SET rank = 7 WHERE id = 1")
-        let holder = try await TestDatabase.current.connect()
-        try await holder.execute(
-            script: """
-                SET application_name = 'squatter'; SELECT pg_advisory_lock(brocot.list_lock_key('public.tasks', '1'))
-                """)
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger, attempts: 2)
-        let definition = AttachFixture.definition()
-        let findings = try await repair.findings(of: definition)
-        let error = await #expect(throws: AttachError.self) {
-            try await repair.repair(definition, findings, placingRows: false)
-        }
-        let process = holder.backendProcessIdentifier
-        #expect(
-            "\(try #require(error))".hasPrefix(
-                """
-                Could not repair the ranks of list "1": it, or a row of it, is locked by process \(process) (user postgres, squatter). Run the same command \
-                again when that transaction has ended.
-                """))
-    }
-
-    @Test(
-        "If a session keeps a row locked, brocot check --repair names the session, and does not end the check of other tables",
-        .databaseWithAttachedTasks
-    )
-    func lockedRow() async throws {
-        let fixture = try await AttachFixture()
-        try await fixture.connection.execute(script: Self.withoutRules + "UPDATE tasks SET rank = 7 WHERE id = 1")
-        let holder = try await TestDatabase.current.connect()
-        try await holder.execute(
-            script: "SET application_name = 'editor'; BEGIN; SELECT FROM tasks WHERE id = 1 FOR UPDATE")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger, attempts: 2)
-        var found: [TableFindings] = []
-        let outcome = try #require(
-            try await repair.repairExclusively("public.tasks", placingRows: false) { found.append($1) })
-        #expect(found == [outcome.findings] && outcome.findings.readTable?.damagedRows == 1)
-        let failure = try #require(outcome.failure)
-        #expect(failure.isLocked)
-        #expect(
-            failure.text.contains("is locked by process \(holder.backendProcessIdentifier) (user postgres, editor)"),
-            "\(failure.text)")
-    }
-
-    private static let withoutRules = """
-        ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid; DROP INDEX brocot_tasks_rank;
-        ALTER TABLE tasks DISABLE TRIGGER USER;
-        """
-
     /// What is written into the row of item 3, and the request that places it; nil: it keeps its place.
     private static let wrongRanks: [(String, String?)] = [
         ("rank_num = 4, rank_den = 2", nil), ("rank = 2.50", nil), ("rank_den = 0", "{3} arrive"),
@@ -228,156 +112,31 @@ import Testing
 
     @Test("brocot check --repair corrects wrong ranks, and keeps the order of all other rows") func ranks() async throws
     {
-        let fixture = try await attached()
+        let fixture = try await AttachFixture.withRows()
         for (damage, request) in Self.wrongRanks {
-            let found = try await repair(Self.withoutRules + "UPDATE tasks SET \(damage) WHERE id = 3", of: fixture)
+            let found = try await fixture.repair(AttachFixture.withoutRules + "UPDATE tasks SET \(damage) WHERE id = 3")
             #expect(found.contains("rows with a wrong rank, or with the rank of another row: 1"), "\(damage)")
             #expect(
-                try await order(fixture) == (request == nil ? ["1", "2", "3", "4", "5"] : ["1", "2", "4", "5"]),
+                try await fixture.order() == (request == nil ? ["1", "2", "3", "4", "5"] : ["1", "2", "4", "5"]),
                 "\(damage)")
             #expect(try await fixture.requests() == (request.map { ["public.tasks 1 \($0)"] } ?? []), "\(damage)")
-            try await restoreRows(fixture)
+            try await fixture.restoreRows()
         }
-    }
-
-    @Test("brocot check --repair restores dropped rank columns beside a constraint of another form")
-    func droppedColumnsBesideOtherConstraint() async throws {
-        let fixture = try await attached()
-        for columns in [["rank_den"], ["rank", "rank_num", "rank_den"]] {
-            let drops = columns.map { "DROP COLUMN \($0) CASCADE" }.joined(separator: ", ")
-            _ = try await repair(
-                """
-                ALTER TABLE tasks \(drops);
-                ALTER TABLE tasks ADD CONSTRAINT brocot_rank_is_valid CHECK (true)
-                """, of: fixture)
-            #expect(try await order(fixture) == (columns.count == 1 ? ["1", "2", "3", "4", "5"] : []), "\(columns)")
-        }
-    }
-
-    @Test(
-        "brocot check --repair restores dropped rank columns with the order as it was, and no UPDATE fails meanwhile")
-    func droppedColumns() async throws {
-        let fixture = try await attached()
-        for columns in [["rank"], ["rank_num"], ["rank_den"], ["rank_num", "rank_den"]] {
-            let drops = columns.map { "DROP COLUMN \($0) CASCADE" }.joined(separator: ", ")
-            let found = try await repair(
-                """
-                SELECT brocot.move_now(1, 5, first => true, ordered_table => 'public.tasks'),
-                    brocot.move_now(1, 4, before => 1, ordered_table => 'public.tasks');
-                ALTER TABLE tasks \(drops);
-                """, of: fixture)
-            #expect(
-                found.last?.hasPrefix("the ranks of all rows are wrong: a repair calculates them") == true, "\(columns)"
-            )
-            try await fixture.connection.execute("UPDATE tasks SET project_id = project_id")
-            try await fixture.connection.execute("SELECT brocot.apply_pending()")
-            #expect(try await order(fixture) == ["5", "4", "1", "2", "3"], "\(columns)")
-            try await restoreRows(fixture)
-        }
-    }
-
-    @Test(
-        "Moves wait while brocot check --repair restores dropped rank columns",
-        arguments: ["rank", "rank_num", "rank_den"])
-    func movesWait(column: String) async throws {
-        let fixture = try await attached()
-        try await fixture.connection.execute(
-            script: """
-                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-                    IF (SELECT being_filled FROM brocot.ordered_tables WHERE name = 'public.tasks') THEN RETURN NEW; END IF;
-                    RAISE EXCEPTION 'a move could be applied now';
-                END $$;
-                CREATE TRIGGER refuse BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION refuse();
-                """)
-        _ = try await repair("ALTER TABLE tasks DROP COLUMN \(column) CASCADE", of: fixture)
-        try await fixture.connection.execute(
-            script: """
-                DROP TRIGGER refuse ON tasks;
-                SELECT brocot.move_now(1, 5, first => true, ordered_table => 'public.tasks')
-                """)
-        #expect(try await order(fixture) == ["5", "1", "2", "3", "4"])
     }
 
     @Test("Rows with the rank of another row are placed directly behind it, in the order of their keys")
     func equalRanks() async throws {
-        let (fixture, found) = try await repair(
-            Self.withoutRules + "UPDATE tasks SET rank_num = 1, rank_den = 1, rank = 1 WHERE id IN (4, 5)")
+        let (fixture, found) = try await AttachFixture.repaired(
+            AttachFixture.withoutRules + "UPDATE tasks SET rank_num = 1, rank_den = 1, rank = 1 WHERE id IN (4, 5)")
         #expect(found.contains("rows with a wrong rank, or with the rank of another row: 2"))
         try await fixture.connection.execute("SELECT brocot.apply_pending()")
-        #expect(try await order(fixture) == ["1", "2", "4", "5", "3"])
-    }
-
-    @Test("Rows whose key is too long for a place are named apart from those that can be placed")
-    func unplaceable() async throws {
-        let fixture = try await AttachFixture(
-            """
-            CREATE TABLE tasks (id text PRIMARY KEY, project_id text);
-            INSERT INTO tasks VALUES ('d', 'a');
-            """)
-        try await fixture.attach()
-        try await fixture.connection.execute(
-            "INSERT INTO tasks VALUES ('', 'a'), (repeat('x', 1025), 'a'), ('c', repeat('x', 1025))")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let definition = try #require(try await repair.definitions(named: "public.tasks").first)
-        let findings = try await repair.findings(of: definition)
-        #expect(findings.readTable?.unplacedRows == 3 && findings.readTable?.unplaceableRows == 3)
-        #expect(
-            findings.lines() == [
-                "all is right",
-                """
-                3 rows are in a list but can have no place: the key of the item is empty, or the key of the item or the list is longer \
-                than 1024 bytes
-                """,
-            ])
-    }
-
-    private static let unplacedRows = """
-        SET session_replication_role = replica; INSERT INTO tasks VALUES (7, 1), (6, 1); RESET session_replication_role
-        """
-
-    @Test("brocot check --repair does not treat unplaced rows as damage, and leaves them alone") func unplaced()
-        async throws
-    {
-        let (fixture, found) = try await repair(Self.unplacedRows)
-        #expect(
-            found == [
-                "all is right",
-                """
-                2 rows are in a list but have no place (new, removed from the order, or never placed). To place all of them: \
-                brocot check --repair --place-rows
-                """,
-            ])
-        #expect(try await fixture.requests() == [])
-    }
-
-    @Test("brocot check --repair can also ask for unplaced rows to be placed") func placedRows() async throws {
-        let (fixture, found) = try await repair(Self.unplacedRows, placingRows: true)
-        #expect(found.last?.contains("The daemon is asked to place them") == true)
-        #expect(try await fixture.requests() == ["public.tasks 1 {6,7} arrive"])
-    }
-
-    @Test("brocot check --repair places more rows than one request can have before all others if rows arrive first")
-    func placedFirst() async throws {
-        let fixture = try await AttachFixture("CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)")
-        try await fixture.attach(AttachFixture.definition(arrive: .first))
-        try await fixture.connection.execute(
-            script: """
-                INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 12000) AS n; TRUNCATE brocot.move_requests;
-                """)
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let definition = try #require(try await repair.definitions(named: "public.tasks").first)
-        try await repair.repair(definition, try await repair.findings(of: definition), placingRows: true)
-        try await fixture.connection.execute("SELECT brocot.apply_pending()")
-        #expect(
-            try await fixture.texts("SELECT array_agg(id ORDER BY rank) = array_agg(id ORDER BY id) FROM tasks") == [
-                "t"
-            ])
+        #expect(try await fixture.order() == ["1", "2", "4", "5", "3"])
     }
 
     @Test("brocot check names damaged rows, and says what a repair does with each of them")
     func examples() async throws {
-        let (_, found) = try await repair(
-            Self.withoutRules + """
+        let (_, found) = try await AttachFixture.repaired(
+            AttachFixture.withoutRules + """
                 UPDATE tasks SET rank = 7 WHERE id = 2; UPDATE tasks SET (rank_num, rank_den, rank) = (0, 1, 0) WHERE id = 3;
                 UPDATE tasks SET rank_den = 0 WHERE id = 4; UPDATE tasks SET (project_id, rank) = (NULL, 9) WHERE id = 5;
                 """)
@@ -392,8 +151,8 @@ import Testing
 
     @Test("brocot check names ten damaged rows, and says how many there are besides")
     func manyExamples() async throws {
-        let (_, found) = try await repair(
-            Self.withoutRules + """
+        let (_, found) = try await AttachFixture.repaired(
+            AttachFixture.withoutRules + """
                 INSERT INTO tasks SELECT n, 1, 2, 2, 2 FROM generate_series(6, 25) AS n;
                 """)
         #expect(found.contains("rows with a wrong rank, or with the rank of another row: 20"))

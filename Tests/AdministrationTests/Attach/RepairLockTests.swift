@@ -1,0 +1,77 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+@Suite("brocot check and --repair beside sessions that keep locks", .database, .timeLimit(.minutes(30)))
+struct RepairLockTests {
+    @Test(
+        "brocot check names who has locked a table, and does not wait for it without a limit",
+        .databaseWithAttachedTasks)
+    func lockedTable() async throws {
+        let fixture = try await AttachFixture()
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(script: "BEGIN; LOCK TABLE tasks")
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let definition = AttachFixture.definition()
+        let findings = try await repair.findings(of: definition)
+        #expect(findings.isLocked)
+        let reason = findings.lines().joined()
+        let process = holder.backendProcessIdentifier
+        #expect(reason.contains("locked by process \(process)") && reason.contains("pg_terminate_backend(\(process))"))
+        try await holder.execute(script: "COMMIT")
+        #expect(try await repair.findings(of: definition).isEmpty)
+    }
+
+    @Test(
+        "brocot check --repair waits a limited time for the lock of a list, and names who has it",
+        .databaseWithAttachedTasks)
+    func lockedList() async throws {
+        let fixture = try await AttachFixture()
+        try await fixture.connection.execute(
+            script: AttachFixture.withoutRules + "UPDATE tasks SET rank = 7 WHERE id = 1")
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(
+            script: """
+                SET application_name = 'squatter'; SELECT pg_advisory_lock(brocot.list_lock_key('public.tasks', '1'))
+                """)
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger, attempts: 2)
+        let definition = AttachFixture.definition()
+        let findings = try await repair.findings(of: definition)
+        let error = await #expect(throws: AttachError.self) {
+            try await repair.repair(definition, findings, placingRows: false)
+        }
+        let process = holder.backendProcessIdentifier
+        #expect(
+            "\(try #require(error))".hasPrefix(
+                """
+                Could not repair the ranks of list "1": it, or a row of it, is locked by process \(process) (user postgres, squatter). Run the same command \
+                again when that transaction has ended.
+                """))
+    }
+
+    @Test(
+        "If a session keeps a row locked, brocot check --repair names the session, and does not end the check of other tables",
+        .databaseWithAttachedTasks
+    )
+    func lockedRow() async throws {
+        let fixture = try await AttachFixture()
+        try await fixture.connection.execute(
+            script: AttachFixture.withoutRules + "UPDATE tasks SET rank = 7 WHERE id = 1")
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(
+            script: "SET application_name = 'editor'; BEGIN; SELECT FROM tasks WHERE id = 1 FOR UPDATE")
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger, attempts: 2)
+        var found: [TableFindings] = []
+        let outcome = try #require(
+            try await repair.repairExclusively("public.tasks", placingRows: false) { found.append($1) })
+        #expect(found == [outcome.findings] && outcome.findings.readTable?.damagedRows == 1)
+        let failure = try #require(outcome.failure)
+        #expect(failure.isLocked)
+        #expect(
+            failure.text.contains("is locked by process \(holder.backendProcessIdentifier) (user postgres, editor)"),
+            "\(failure.text)")
+    }
+}

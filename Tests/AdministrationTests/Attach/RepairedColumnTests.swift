@@ -1,0 +1,66 @@
+import LibPQ
+import Ordering
+import TestPostgres
+import Testing
+
+@testable import Administration
+
+@Suite("Repair of dropped rank columns", .database, .timeLimit(.minutes(30))) struct RepairedColumnTests {
+    @Test("brocot check --repair restores dropped rank columns beside a constraint of another form")
+    func droppedColumnsBesideOtherConstraint() async throws {
+        let fixture = try await AttachFixture.withRows()
+        for columns in [["rank_den"], ["rank", "rank_num", "rank_den"]] {
+            let drops = columns.map { "DROP COLUMN \($0) CASCADE" }.joined(separator: ", ")
+            _ = try await fixture.repair(
+                """
+                ALTER TABLE tasks \(drops);
+                ALTER TABLE tasks ADD CONSTRAINT brocot_rank_is_valid CHECK (true)
+                """)
+            #expect(try await fixture.order() == (columns.count == 1 ? ["1", "2", "3", "4", "5"] : []), "\(columns)")
+        }
+    }
+
+    @Test(
+        "brocot check --repair restores dropped rank columns with the order as it was, and no UPDATE fails meanwhile")
+    func droppedColumns() async throws {
+        let fixture = try await AttachFixture.withRows()
+        for columns in [["rank"], ["rank_num"], ["rank_den"], ["rank_num", "rank_den"]] {
+            let drops = columns.map { "DROP COLUMN \($0) CASCADE" }.joined(separator: ", ")
+            let found = try await fixture.repair(
+                """
+                SELECT brocot.move_now(1, 5, first => true, ordered_table => 'public.tasks'),
+                    brocot.move_now(1, 4, before => 1, ordered_table => 'public.tasks');
+                ALTER TABLE tasks \(drops);
+                """)
+            #expect(
+                found.last?.hasPrefix("the ranks of all rows are wrong: a repair calculates them") == true, "\(columns)"
+            )
+            try await fixture.connection.execute("UPDATE tasks SET project_id = project_id")
+            try await fixture.connection.execute("SELECT brocot.apply_pending()")
+            #expect(try await fixture.order() == ["5", "4", "1", "2", "3"], "\(columns)")
+            try await fixture.restoreRows()
+        }
+    }
+
+    @Test(
+        "Moves wait while brocot check --repair restores dropped rank columns",
+        arguments: ["rank", "rank_num", "rank_den"])
+    func movesWait(column: String) async throws {
+        let fixture = try await AttachFixture.withRows()
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    IF (SELECT being_filled FROM brocot.ordered_tables WHERE name = 'public.tasks') THEN RETURN NEW; END IF;
+                    RAISE EXCEPTION 'a move could be applied now';
+                END $$;
+                CREATE TRIGGER refuse BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION refuse();
+                """)
+        _ = try await fixture.repair("ALTER TABLE tasks DROP COLUMN \(column) CASCADE")
+        try await fixture.connection.execute(
+            script: """
+                DROP TRIGGER refuse ON tasks;
+                SELECT brocot.move_now(1, 5, first => true, ordered_table => 'public.tasks')
+                """)
+        #expect(try await fixture.order() == ["5", "1", "2", "3", "4"])
+    }
+}
