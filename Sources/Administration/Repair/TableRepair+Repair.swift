@@ -64,8 +64,11 @@ extension TableRepair {
         let last = found.steps.last
         if found.missingColumns > 0 {
             try await run(found.steps.columns, of: definition)
-            guard let rest = try await self.findings(of: definition).readTable else { return }
-            found = rest
+            let rest = try await self.findings(of: definition)
+            guard let table = rest.readTable else {
+                throw .refused("\(definition.names.title): \(rest.lines().joined(separator: "; "))")
+            }
+            found = table
         }
         try await run(found.steps.beforeCorrection, of: definition)
         if found.damagedRows > 0 { try await correctRanks(definition) }
