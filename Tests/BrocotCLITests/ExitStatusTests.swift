@@ -1,4 +1,5 @@
 import Administration
+import Ordering
 import Testing
 
 @testable import BrocotCLI
@@ -11,5 +12,24 @@ import Testing
     func locks(error: AttachError) {
         #expect(ExitStatus(of: error) == .lockTimeout)
         #expect(ExitStatus.lockTimeout.rawValue == 5)
+    }
+
+    /// Errors of commands that read or write lists, and their exit statuses.
+    private static let errorsOfLists: [(OrderingError, Int32)] = [
+        (.invalidStoredRank(table: "t", list: "l", key: "k", rank: "2/4"), 7),
+        (.ranksOutOfOrder(list: "l", key: "k", other: nil), 7),
+        (.missingColumn(table: "t", relation: "public.t", column: "id"), 7),
+        (.untrustedOwner(table: "t", owner: "somebody"), 7),
+        (.unsupportedKeyType(table: "t", column: "id", type: "json"), 2),
+        (.rowsChangedUnderLock(list: "l", key: "k"), 1),
+        (.unexpectedRowCount(table: "t", expected: 2, written: 1), 1), (.rowsLocked(lists: ["l"]), 1),
+        (.readingDoesNotSettle(list: "l"), 1), (.tookTooLong(table: "t"), 1),
+    ]
+
+    @Test(
+        "A command that can't read or write lists ends with 7 if ranks or the registry need repair, with 2 if a key's type is wrong, and else with 1",
+        arguments: errorsOfLists)
+    func lists(error: OrderingError, status: Int32) {
+        #expect(BrocotCLI.ExitStatus(of: error)?.rawValue == status)
     }
 }

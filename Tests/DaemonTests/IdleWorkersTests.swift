@@ -33,6 +33,17 @@ import Testing
         #expect(workers.waiting == .none)
     }
 
+    @Test("A wake-up while no worker waits is kept for the next one that would wait, once")
+    func keptWakeUp() async throws {
+        workers.wakeOne()
+        let (first, isFirstOver) = rest()
+        defer { first.cancel() }
+        try await eventually("the kept wake-up ends the rest") { isFirstOver.isSet }
+        let (second, _) = rest()
+        defer { second.cancel() }
+        try await eventually("the next worker rests") { workers.waiting == .some }
+    }
+
     @Test("A worker may rest only if another one works and has decided requests lately")
     func mayRest() async throws {
         #expect(!workers.mayRest(1), "nobody has decided anything")

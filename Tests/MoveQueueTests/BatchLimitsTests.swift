@@ -143,6 +143,28 @@ struct BatchLimitsTests {
         #expect(report.decisions.count == 1)
     }
 
+    @Test("Items that are stored compressed count with their full size")
+    func compressedItems() async throws {
+        let fixture = try await QueueFixture()
+        // As requests that an earlier version of the schema stored.
+        try await fixture.connection.execute("ALTER TABLE brocot.move_requests ALTER items SET STORAGE EXTENDED")
+        // About 50 kB, of which the server stores less than a tenth.
+        let items = (1...50).map { String(repeating: "x", count: 993) + "\($0)" }
+        try await fixture.enqueue((1...10).map { _ in Move(list: "a", items: items, action: .place(.last, from: nil)) })
+        let stored = try await fixture.connection.query(
+            "SELECT bool_and(pg_column_compression(items) IS NOT NULL AND pg_column_size(items) < 5000) FROM brocot.move_requests"
+        )
+        #expect(try stored.single().decode(0, as: Bool.self))
+        var configuration = QueueConfiguration()
+        configuration.limits.bytes = 120_000
+        var worker = QueueWorker(configuration)
+        guard case .decided(let report) = try await worker.runTurnDespiteTimeout(on: fixture.connection) else {
+            Issue.record("nothing was decided")
+            return
+        }
+        #expect(report.decisions.count == 2)
+    }
+
     @Test("Changes among lists that all need each other are decided, even in batches of one request")
     func entangledLists() async throws {
         let fixture = try await QueueFixture()

@@ -344,6 +344,31 @@ struct MisbehavingTriggerTests {
         #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
     }
 
+    @Test("A request that a trigger refuses at first, and whose trigger then meets a locked row, stays pending")
+    func refusedAndThenLocked() async throws {
+        // A batch tries a request that is refused up to three times, after it has tried all of them together.
+        let fixture = try await fixture(
+            """
+            IF nextval(('attempts_' || NEW.card)::regclass) <= 2 THEN RAISE EXCEPTION 'no'; END IF;
+            \(Self.wantsLockedRow)
+            """, card: nil)
+        for card in 7...9 { try await fixture.connection.execute(script: "CREATE SEQUENCE attempts_\(card)") }
+        let holder = try await lockRow()
+        let ids = try await fixture.enqueue((7...9).map { place("\($0)", in: "l\($0)") })
+        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
+        let report = try await fixture.connection.run { connection throws(BatchFailure) in
+            let scope = ClaimScope.next(from: .beginning, lists: 10, readingAhead: 20, withPartners: false)
+            return try transaction.run(
+                BatchTask(scope: scope, postponed: [], limits: BatchLimits()), ReadProgress(), on: connection)
+        }
+        #expect(report.claim.locked.count == 3)
+        #expect(try await fixture.pendingIDs() == ids)
+        #expect(try await fixture.outcomes().isEmpty)
+        try await holder.execute(script: "COMMIT")
+        try await fixture.drain()
+        #expect(try await fixture.outcomes() == [ids[0]: nil, ids[1]: nil, ids[2]: nil])
+    }
+
     /// 400 lists whose requests a trigger refuses, and pending requests of them.
     private func fixtureOfManyLists(_ trigger: String) async throws -> QueueFixture {
         let fixture = try await fixture("IF NEW.board LIKE 'bad%' THEN \(trigger); END IF")

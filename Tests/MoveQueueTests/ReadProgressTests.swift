@@ -234,6 +234,25 @@ struct QueueObserverTests {
         #expect(try await observer.poll(on: fixture.connection).isPending, "old requests are pending")
     }
 
+    @Test("A poll that finds a request keeps the floor of its list below it, although the poll before found none")
+    func requestAfterEmptyPolls() async throws {
+        let fixture = try await QueueFixture()
+        var observer = QueueObserver(Self.configuration)
+        let ids = try await fixture.enqueue((0..<10).map { place("\($0)") })
+        try await fixture.drain()
+        for _ in 0..<2 { #expect(try await observer.poll(on: fixture.connection).isPending == false) }
+        var other = observer
+        #expect(try await other.poll(on: fixture.connection).isPending == false)
+        #expect(other.progress.floor == ids[9], "a third empty poll raises the floor")
+        try await fixture.connection.execute(
+            """
+            INSERT INTO brocot.move_requests (id, list, items, placement) OVERRIDING SYSTEM VALUE
+            VALUES (\(ids[4]), 'a', '{late}', 'last')
+            """)
+        #expect(try await observer.poll(on: fixture.connection).isPending)
+        #expect(observer.progress.floor(of: "a") < ids[4])
+    }
+
     @Test("A request with a low id that is committed late is decided in its order when it becomes visible")
     func lateCommit() async throws {
         let fixture = try await QueueFixture()

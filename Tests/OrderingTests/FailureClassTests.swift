@@ -70,6 +70,24 @@ struct FailureClassTests {
         }
     }
 
+    @Test("A deadlock inside a function is a failure of the environment", .database)
+    func deadlockWithinFunction() async throws {
+        let (connection, other) = (try await TestDatabase.current.connect(), try await TestDatabase.current.connect())
+        // Only the first session looks for deadlocks, so the server ends its statement.
+        try await connection.execute(
+            script: "SET deadlock_timeout = '10ms'; BEGIN; SELECT pg_advisory_xact_lock(1)")
+        try await other.execute(script: "SET deadlock_timeout = '1h'; BEGIN; SELECT pg_advisory_xact_lock(2)")
+        async let wait: Void = other.execute(script: "SELECT pg_advisory_xact_lock(1)")
+        try await TestDatabase.current.waitUntilBlocked(other, by: connection)
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute(script: "DO $$ BEGIN PERFORM pg_advisory_xact_lock(2); END $$")
+        }
+        try await connection.execute(script: "ROLLBACK")
+        try await wait
+        #expect(error?.sqlState == .deadlockDetected)
+        #expect(error.map { FailureClass(.database($0)) } == .environment)
+    }
+
     @Test("A file of a table that can't be opened is a failure of the environment, also within a function", .database)
     func fileOfTable() async throws {
         let owner = try await TestDatabase.current.connect()

@@ -1,6 +1,7 @@
 import Foundation
 import LibPQ
 import Ordering
+import Synchronization
 import TestPostgres
 import Testing
 
@@ -55,5 +56,50 @@ struct ListImportTests {
                 try ListImport.run(into: ListIdentifier("l"), reading: { throw NoInput() }, on: connection)
             }
         }
+    }
+
+    /// Imports a text in pieces into list l. After the last piece, reading fails with `failure`; with nil, the text ends.
+    private func importing(
+        _ pieces: [String], then failure: NoInput? = nil, on connection: Connection
+    ) async throws -> Result<Int, ImportRefusal> {
+        let rest = Mutex(pieces[...])
+        return try await connection.run { connection in
+            try ListImport.run(
+                into: ListIdentifier("l"),
+                reading: {
+                    if let piece = rest.withLock({ $0.popFirst() }) { return Array(piece.utf8) }
+                    if let failure { throw failure }
+                    return []
+                }, on: connection)
+        }
+    }
+
+    private func items(_ connection: Connection) async throws -> [String] {
+        try await connection.query("SELECT item FROM brocot.items WHERE list = 'l' ORDER BY rank")
+            .map { try $0.decode(0) }
+    }
+
+    @Test("An import waits for the list's lock, and then appends to what the list has") func waitsForLock() async throws
+    {
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(script: "BEGIN; SELECT brocot.move_now('l', 'x', last => true)")
+        let connection = try await TestDatabase.current.connect()
+        async let result = importing(["1\n"], on: connection)
+        try await TestDatabase.current.waitUntilBlocked(connection, by: holder)
+        try await holder.execute(script: "SELECT brocot.move_now('l', 'y', last => true); COMMIT")
+        #expect(try await result.get() == 1)
+        #expect(try await items(connection) == ["x", "y", "1"])
+    }
+
+    @Test("An import inserts the lines of all pieces of its input in their order") func pieces() async throws {
+        let connection = try await TestDatabase.current.connect()
+        #expect(try await importing(["1\n2", "0\n", "3\n4"], on: connection).get() == 4)
+        #expect(try await items(connection) == ["1", "20", "3", "4"])
+    }
+
+    @Test("An import whose input can't be read to its end inserts nothing") func readError() async throws {
+        let connection = try await TestDatabase.current.connect()
+        await #expect(throws: NoInput.self) { try await importing(["1\n", "2\n"], then: NoInput(), on: connection) }
+        #expect(try await items(connection) == [])
     }
 }

@@ -37,6 +37,22 @@ struct ApplyPendingTests {
         #expect(try await caller.applyPending("'items'") == 3)
     }
 
+    @Test("apply_pending for a list leaves a change between one of its partners and a third list, which is not locked")
+    func changeBetweenOthers() async throws {
+        try await connection.execute(
+            script: """
+                SELECT brocot.move_now('a', '1', last => true), brocot.move_now('b', '2', last => true);
+                SELECT brocot.move('b', '1', last => true, from_list => 'a'), brocot.move('c', '2', last => true, from_list => 'b');
+                BEGIN
+                """)
+        #expect(try await caller.applyPending("'items', 'a'") == 1)
+        #expect(try await caller.lockedLists(among: ["a", "b", "c"], of: "items") == ["a", "b"])
+        #expect(try await caller.lists() == ["b": ["2", "1"]])
+        try await connection.execute(script: "COMMIT")
+        #expect(try await caller.applyPending("'items', 'b'") == 1)
+        #expect(try await caller.lists() == ["b": ["1"], "c": ["2"]])
+    }
+
     /// pg_stat_xact_user_tables counts what this transaction reads.
     @Test("apply_pending reads only the requests of the given list and of the lists with which it exchanges items")
     func readsOneList() async throws {
@@ -161,6 +177,13 @@ struct ApplyPendingTests {
         #expect(try await caller.applyPending() == 1)
         #expect(try await caller.lists()["a"] == ["1"])
         #expect(try await caller.pending() == 1)
+    }
+
+    @Test("apply_pending decides the requests of 256 lists together")
+    func mostLists() async throws {
+        try await connection.execute(
+            "SELECT brocot.move(number, 'x', last => true) FROM generate_series(1, 256) AS number")
+        #expect(try await caller.applyPending() == 256)
     }
 
     @Test("apply_pending decides nothing if the requests are of more than 256 lists")

@@ -80,6 +80,17 @@ import Testing
         #expect(try await text("SELECT error_code FROM brocot.move_log") == "item_not_found")
     }
 
+    @Test("A cancellation of a change of list waits for the lock of each of its lists", arguments: ["a", "b"])
+    func waitsForEachLock(list: String) async throws {
+        try await connection.execute("SELECT brocot.move('a', '1', last => true, from_list => 'b')")
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(script: "BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key('items', '\(list)'))")
+        async let isCancelled = text("brocot.cancel(1)")
+        try await TestDatabase.current.waitUntilBlocked(connection, by: other)
+        try await other.execute(script: "COMMIT")
+        #expect(try await isCancelled == "true")
+    }
+
     @Test("A rejected request can be retried, and comes after all other requests")
     func retries() async throws {
         try await connection.execute(

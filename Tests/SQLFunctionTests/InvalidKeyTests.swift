@@ -93,6 +93,11 @@ struct InvalidKeyTests {
         (move("ids", "1", "true"), "'1' is not a uuid as"),
         (move("ids", "c0ffee00-0000-0000-0000-000000000001", "t"), "'t' is not a boolean as"),
         (move("marks", "1", "1.0", nil), "'1.0' is not an integer as"),
+        // As many digits as the largest number of the type, or one more.
+        (move("labels", "abc", "99999"), "'99999' is not a smallint as"),
+        (move("marks", "1", "9999999999"), "'9999999999' is not an integer as"),
+        (move("levels", "1", "9999999999999999999"), "'9999999999999999999' is not a bigint as"),
+        (move("levels", "1", "99999999999999999999"), "'99999999999999999999' is not a bigint as"),
     ]
 
     @Test(

@@ -144,22 +144,6 @@ struct MoveNowTests {
         }
     }
 
-    @Test("A move at once waits for the list's lock up to lock_timeout")
-    func waits() async throws {
-        let caller = try await prepared()
-        let other = try await TestDatabase.current.connect()
-        try await other.execute(script: "BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key('items', 'a'))")
-        try await caller.connection.execute(script: "SET lock_timeout = '50ms'")
-        let error = await #expect(throws: PostgresError.self) {
-            try await caller.connection.execute("SELECT brocot.move_now('a', '1', last => true)")
-        }
-        #expect(error?.sqlState == .lockNotAvailable)
-        try await caller.connection.execute(script: "SELECT brocot.move_now('b', '5', last => true)")
-        try await other.execute(script: "COMMIT")
-        try await caller.connection.execute(script: "SELECT brocot.move_now('a', '1', last => true)")
-        #expect(try await items("a", caller) == ["2", "3", "1"])
-    }
-
     @Test(
         "A trigger can move its own row at once after the row was written, and not before",
         arguments: ["AFTER", "BEFORE"])

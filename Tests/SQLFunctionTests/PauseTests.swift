@@ -53,6 +53,16 @@ import Testing
         #expect(try await number("SELECT paused_tables FROM brocot.queue_status") == 1)
     }
 
+    @Test("Pausing a paused table again counts no change, and keeps the time of its pause")
+    func again() async throws {
+        #expect(try await number("brocot.pause('items')") == 1)
+        let pausedAt: SQL = "SELECT paused_at::text FROM brocot.ordered_tables WHERE name = 'items'"
+        let before: String = try await connection.query(pausedAt).single().decode(0)
+        #expect(try await number("brocot.pause('items')") == 0)
+        #expect(try await number("brocot.pause()") == 1, "public.cards")
+        #expect(try await connection.query(pausedAt).single().decode(0, as: String.self) == before)
+    }
+
     @Test("pause and resume without arguments concern all tables")
     func everything() async throws {
         #expect(try await number("brocot.pause()") == 2)

@@ -93,6 +93,19 @@ struct SQLCaller {
         ).map { try $0.decode(0) }
     }
 
+    /// Those of the lists whose locks this session has.
+    func lockedLists(among lists: [String], of table: String) async throws -> [String] {
+        try await connection.query(
+            """
+            SELECT list FROM unnest(\(lists)) WITH ORDINALITY AS every (list, number)
+            WHERE EXISTS (
+                SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted
+                    AND classid::bigint << 32 | objid::bigint = brocot.list_lock_key(\(table), list))
+            ORDER BY number
+            """
+        ).map { try $0.decode(0) }
+    }
+
     /// The items of each list in order.
     func lists(of table: SQL = "brocot.items", list: SQL = "list", item: SQL = "item") async throws -> [String:
         [String]]

@@ -1,0 +1,70 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+@Suite("Locks of changes at once", .database, .timeLimit(.minutes(30)))
+struct MoveNowLockTests {
+    /// The built-in table and an attached one.
+    private static let tables = ["items", "public.tasks"]
+
+    /// List 1 of items 1 and 3, and list 2 of items 2 and 4, in each table.
+    private func prepared() async throws -> SQLCaller {
+        let caller = try await SQLCaller()
+        try await caller.createTasks(lists: ["1", "2"], items: ["1", "2", "3", "4"])
+        for table in Self.tables {
+            try await caller.connection.execute(
+                """
+                SELECT brocot.move_items_now('1', '{1,3}', last => true, ordered_table => \(table)),
+                    brocot.move_items_now('2', '{2,4}', last => true, ordered_table => \(table))
+                """)
+        }
+        return caller
+    }
+
+    private func lists(of table: String, _ caller: SQLCaller) async throws -> [String: [String]] {
+        table == "items"
+            ? try await caller.lists() : try await caller.lists(of: "tasks", list: "board", item: "id")
+    }
+
+    /// Changes of list 1, and its order after them.
+    private static let changes = [
+        ("move_now('1', '1', last => true", ["3", "1"]), ("move_items_now('1', '{1}', last => true", ["3", "1"]),
+        ("move_now('1', '1', at => 1", ["3", "1"]), ("remove_now('1', '1'", ["3"]),
+    ]
+
+    @Test(
+        "A change at once waits for its list's lock up to lock_timeout, and for no other list", arguments: tables,
+        changes)
+    func waits(table: String, change: (call: String, order: [String])) async throws {
+        let caller = try await prepared()
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(script: "BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key('\(table)', '1'))")
+        try await caller.connection.execute(script: "SET lock_timeout = '50ms'")
+        let call: SQL = "SELECT brocot.\(unsafeRaw: change.call), ordered_table => \(table))"
+        let error = await #expect(throws: PostgresError.self) { try await caller.connection.execute(call) }
+        #expect(error?.sqlState == .lockNotAvailable)
+        try await caller.connection.execute(
+            "SELECT brocot.move_now('2', '2', last => true, ordered_table => \(table))")
+        try await other.execute(script: "COMMIT")
+        try await caller.connection.execute(call)
+        #expect(try await lists(of: table, caller) == ["1": change.order, "2": ["4", "2"]])
+    }
+
+    /// The locks are taken in the order of their keys, so one of the two directions takes that of its target first.
+    @Test(
+        "A change of list at once holds the locks of both lists until its transaction ends", arguments: tables,
+        [("1", "2"), ("2", "1")])
+    func changeOfList(table: String, lists: (source: String, target: String)) async throws {
+        let caller = try await prepared()
+        try await caller.connection.execute(script: "BEGIN")
+        try await caller.connection.execute(
+            """
+            SELECT brocot.move_now(\(lists.target), \(lists.source), last => true, from_list => \(lists.source),
+                ordered_table => \(table))
+            """)
+        #expect(try await caller.lockedLists(among: ["1", "2", "3"], of: table) == ["1", "2"])
+        try await caller.connection.execute(script: "COMMIT")
+        #expect(try await caller.lockedLists(among: ["1", "2", "3"], of: table).isEmpty)
+        #expect(try await self.lists(of: table, caller)[lists.target]?.last == lists.source)
+    }
+}
