@@ -19,6 +19,7 @@ import Testing
         (.invalidStoredRank(table: "t", list: "l", key: "k", rank: "2/4"), 7),
         (.ranksOutOfOrder(list: "l", key: "k", other: nil), 7),
         (.missingColumn(table: "t", relation: "public.t", column: "id"), 7),
+        (.triggerOfOtherOrder(table: "t", function: "keep_public.s"), 7),
         (.untrustedOwner(table: "t", owner: "somebody"), 7),
         (.unsupportedKeyType(table: "t", column: "id", type: "json"), 2),
         (.rowsChangedUnderLock(list: "l", key: "k"), 1),
