@@ -51,7 +51,7 @@ struct OrderFaults {
         case .success(let plan):
             let missing = plan.steps.flatMap(\.missing)
             guard !plan.fills, !missing.isEmpty else { return ofPersons }
-            let needsBothOwners = haveOtherOwners && plan.steps.contains { $0.actor == .registryOwner }
+            let needsBothOwners = haveOtherOwners && RepairSteps(plan).all.contains { $0.actor == .registryOwner }
             let role =
                 needsBothOwners
                 ? "a member of the owners of the table and of brocot.ordered_tables" : "the owner of the table"

@@ -17,6 +17,8 @@ struct WorkerMemory {
     var serverFailure = ServerFailure()
     private var lostConnections: FailureLog
     private var failures: FailureLog
+    /// Apart from `failures`, so that the same error is logged again when its list is known.
+    private var searches: FailureLog
     private var lockHolders: FailureLog
     private var latestFailure = ContinuousClock.now
     /// Whether the daemon ends if only requests are left of waiting lists, or of lists whose failures don't pass by themselves.
@@ -28,6 +30,7 @@ struct WorkerMemory {
         self.drains = drains
         lostConnections = FailureLog(logger)
         failures = FailureLog(logger)
+        searches = FailureLog(logger)
         lockHolders = FailureLog(logger)
     }
 
@@ -61,7 +64,7 @@ struct WorkerMemory {
     /// Records that several lists or requests of a committed batch failed together, and that there was no time to find out which is the cause.
     private mutating func note(suspicion error: QueueError) {
         noteFailure()
-        log("some requests were not decided; trying them again in smaller batches", error, of: nil)
+        searches.note("some requests were not decided; trying them again in smaller batches", error, level: .error)
     }
 
     private mutating func noteFailure() {
@@ -123,7 +126,10 @@ struct WorkerMemory {
         }
     }
 
-    private mutating func noteEndOfOutage() { failures.noteSuccess("batches are decided again") }
+    private mutating func noteEndOfOutage() {
+        failures.noteSuccess("batches are decided again")
+        searches.noteSuccess("batches need not be made smaller any more")
+    }
 }
 
 extension QueueError {

@@ -79,6 +79,10 @@ package struct MoveApplication: Sendable {
     ) throws(OrderingError) -> (results: [MoveResult], changes: [TableChanges]) {
         let names = Set(moves.map { ExactText($0.list.orderedTable) })
         let tables = try OrderedTableRepository.tables(named: names.map(\.text), on: connection)
+        for table in tables.values {
+            guard let function = table.keepFunctionOfOtherOrder else { continue }
+            throw .triggerOfOtherOrder(table: table.name, function: function)
+        }
         let assumedSizes = sizes?.assumedSizes(of: Set(moves.flatMap(\.lists))) ?? [:]
         var batch = MoveBatch(moves, tables: tables, policy: policy, reading: reading, assumedSizes: assumedSizes)
         let repositories = repositories(of: tables, for: moves)

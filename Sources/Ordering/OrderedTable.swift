@@ -36,11 +36,15 @@ package struct OrderedTable: Hashable, Sendable {
     package var isBuiltIn: Bool { name == Self.builtInName }
     package static let builtInName = "items"
 
+    /// The trigger function of another order that would undo each move, because the table had another name when it was attached.
+    let keepFunctionOfOtherOrder: String?
+
     package init(
         name: String, schema: String, table: String, listColumns: [KeyColumn], itemColumn: KeyColumn, ownsRows: Bool,
         rankColumn: String = OrderNames.usualRankColumn, arrivalEnd: ListEnd = .last, visible: String? = nil,
-        lookUpColumns: [String]? = nil, hasManyPartitions: Bool = false
+        lookUpColumns: [String]? = nil, hasManyPartitions: Bool = false, keepFunctionOfOtherOrder: String? = nil
     ) {
+        self.keepFunctionOfOtherOrder = keepFunctionOfOtherOrder
         self.hasManyPartitions = hasManyPartitions
         self.visible = visible
         self.lookUpColumns = lookUpColumns

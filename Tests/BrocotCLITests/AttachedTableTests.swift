@@ -168,7 +168,9 @@ import Testing
         let waiting = try await BrocotProcess.run("daemon", "--drain")
         #expect(waiting.exitCode == 7)
         #expect(waiting.errors.contains("public.tasks has the triggers of another order"), "\(waiting.errors)")
-        _ = try await BrocotProcess.run("check", "--repair")
+        #expect(try await BrocotProcess.run("show", "7", "--table", "public.tasks").exitCode == 0)
+        let repair = try await BrocotProcess.run("check", "--repair", "--table", "public.tasks")
+        #expect(repair.exitCode == 0, "\(repair.output)")
         try await drain()
         #expect(try await titles(of: 7, on: connection).first == "c")
     }

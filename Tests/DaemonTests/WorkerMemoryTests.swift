@@ -74,8 +74,10 @@ import Testing
         report.decisions.errorOfSuspected = failure(.queryCanceled).error
         for _ in 1...3 { memory.note(.undecided(report)) }
         #expect(messages == ["some requests were not decided; trying them again in smaller batches"])
+        memory.note(failure(.queryCanceled))
+        #expect(messages.last == "nothing was decided; trying again", "the same error, of the list that causes it")
         memory.note(.idle)
-        #expect(messages.last == "batches are decided again")
+        #expect(messages.last == "batches need not be made smaller any more")
     }
 
     @Test("Batches get larger after each one that did not fail, whether it decided requests or not")

@@ -31,10 +31,10 @@ struct ListImportTests {
 
     @Test("An import waits for its input longer than the role's idle_session_timeout") func slowInput() async throws {
         let connection = try await TestDatabase.current.connect()
-        try await connection.execute(script: "SET idle_session_timeout = '100ms'")
         let isRead = Flag()
         let result = try await connection.run { connection in
-            try ListImport.run(
+            try connection.execute(script: "SET idle_session_timeout = '100ms'")
+            return try ListImport.run(
                 into: ListIdentifier("l"),
                 reading: {
                     defer { isRead.set() }

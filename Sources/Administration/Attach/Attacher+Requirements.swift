@@ -81,9 +81,8 @@ extension Attacher {
         guard !plan.isRegistered else {
             throw .refused(
                 """
-                \(names.title): it is attached, but ranks are damaged. Repair them first, as the table's owner: \
-                \(names.repairCommand). If that refuses because a key column's type was changed, change the type back before. \
-                Nothing was changed.
+                \(names.title): it is attached, but ranks are damaged. Repair them first: \(names.repairCommand). If that refuses because a \
+                key column's type was changed, first change the type back. Nothing was changed.
                 """)
         }
         throw .refused(

@@ -79,6 +79,13 @@ package struct Attacher: Sendable {
                 \(other.adviceToDropTriggers). Then run this again. Nothing was changed.
                 """)
         }
+        if let other = found.table?.attachedOthersWithTriggers.first {
+            throw .refused(
+                """
+                \(other.title) has the triggers of \(found.names.orderedTable) too, because tables were renamed. First run: brocot check \
+                --repair. Nothing was changed.
+                """)
+        }
         if let trigger = found.triggersElsewhere.first(where: { !$0.isOfPartition }) {
             throw .refused(
                 """

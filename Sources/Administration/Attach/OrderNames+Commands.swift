@@ -16,7 +16,7 @@ extension OrderNames {
     /// How the triggers of another order are removed from the table with these names.
     var adviceToDropTriggers: String {
         """
-        If \(title) is attached too, run: brocot check --repair. Otherwise drop it, or give it an order of its own and remove that: brocot attach \(title.quotedForShell) with the \
+        Drop \(title), or give it an order of its own and remove that: brocot attach \(title.quotedForShell) with the \
         same options, and then \(detachCommand)
         """
     }

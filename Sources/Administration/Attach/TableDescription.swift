@@ -137,8 +137,11 @@ package struct TableDescription: Hashable, Sendable {
     package let constraint: Constraint?
     /// The triggers that call the order's functions or have the names of its triggers, by name.
     package let triggers: [String: Trigger]
-    /// The names of other tables that have triggers of this order too.
+    /// The names of other tables that have triggers of this order too, except for attached ones.
     package let othersWithTriggers: [OrderNames]
+    /// The names of other attached tables that have triggers of this order too, because tables were renamed. A repair of these tables exchanges
+    /// the triggers.
+    package let attachedOthersWithTriggers: [OrderNames]
     /// The triggers on other tables that call the order's functions, and their tables.
     package let triggersElsewhere: [TriggerElsewhere]
     /// The user's triggers that fire before an UPDATE and after Brocot's triggers.

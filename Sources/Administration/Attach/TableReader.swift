@@ -48,6 +48,9 @@ package enum TableReader {
             partitionKey.append(try row.decode(0))
         }
         let registered = try RegisteredOrder.named(names.orderedTable, on: connection)
+        let others = try tablesWithTriggers(of: names, on: connection)
+            .filter { ($0.schema, $0.table) != (place.schema, place.table) }
+        let attached = others.isEmpty ? [] : Set(try RegisteredOrder.attached(on: connection).map(\.definition.names))
         let hidesRows = try relation.decode(Column.hidesRows, as: Bool.self)
         return TableDescription(
             owner: try relation.decode(Column.owner), actsAsOwner: try relation.decode(Column.actsAsOwner),
@@ -60,8 +63,8 @@ package enum TableReader {
             relations: try relations(of: oid, place, columns: listColumns + [names.rank], on: connection),
             constraint: try constraint(names, of: oid, on: connection),
             triggers: try triggers(names, of: oid, on: connection),
-            othersWithTriggers: try tablesWithTriggers(of: names, on: connection)
-                .filter { ($0.schema, $0.table) != (place.schema, place.table) },
+            othersWithTriggers: others.filter { !attached.contains($0) },
+            attachedOthersWithTriggers: others.filter(attached.contains),
             triggersElsewhere: try triggersElsewhere(than: oid, calling: names, on: connection),
             laterTriggers: try texts(
                 CatalogStatements.laterTriggers(of: oid, than: names.leaveTrigger), on: connection

@@ -65,12 +65,8 @@ extension Doctor {
         do throws(OrderingError) {
             _ = try OrderedTable.named(name, on: connection)
         } catch {
-            switch error {
-            case .database(let error): throw error
-            // The check of the orders names these triggers.
-            case .triggerOfOtherOrder: break
-            default: faults.append("\(error)")
-            }
+            if case .database(let error) = error { throw error }
+            faults.append("\(error)")
         }
         return faults
             + (try definition.map { definition throws(PostgresError) in

@@ -1,23 +1,25 @@
 /// The steps that make the missing objects of an order, as far as a repair has to run them apart.
 struct RepairSteps: Hashable, Sendable {
+    /// Refuse moves while a rank column is missing or not filled; nil if moves need not be refused.
+    var refusal: AttachStep?
     /// Add the missing rank columns. Nothing is known of the rows before.
     var columns: [AttachStep] = []
     /// Come before damaged ranks are corrected: the old objects would refuse or undo that.
     var beforeCorrection: [AttachStep] = []
     var afterCorrection: [AttachStep] = []
-    /// Come after all other steps of an order whose rank columns were missing.
-    var last: [AttachStep] = []
+    /// Undoes ``refusal``.
+    var allowance: AttachStep?
 
-    var all: [AttachStep] { columns + beforeCorrection + afterCorrection + last }
+    var all: [AttachStep] { [refusal, allowance].compactMap(\.self) + columns + beforeCorrection + afterCorrection }
 }
 
 extension RepairSteps {
     init(_ plan: AttachPlan) {
         if plan.missingColumns > 0 { columns = plan.outdatedConstraint + plan.rankColumns }
-        if plan.missingColumns > 0, !plan.addsColumns, !plan.fills {
-            // A move would see only the rows whose ranks are restored already.
-            columns = [.refuseMoves(of: plan.definition.names)] + columns
-            last = [.allowMoves(of: plan.definition.names)]
+        if plan.missingColumns == 1, !plan.fills {
+            // A move would see only the rows whose ranks are restored already. If two columns are missing, no row keeps its rank: requests place
+            // all of them again, and they must not wait.
+            (refusal, allowance) = (.refuseMoves(of: plan.definition.names), .allowMoves(of: plan.definition.names))
         }
         beforeCorrection = plan.outdatedConstraint + plan.registration + plan.triggers
         afterCorrection = plan.constraint + plan.surplusFunctions + plan.indexes

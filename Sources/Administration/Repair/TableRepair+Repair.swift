@@ -61,18 +61,12 @@ extension TableRepair {
         let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         try attacher.requireOwners(
             of: table, definition.names, for: found.steps.all, printedBy: "brocot attach --sql")
-        let last = found.steps.last
-        if found.missingColumns > 0 {
-            try await run(found.steps.columns, of: definition)
-            let rest = try await self.findings(of: definition)
-            guard let table = rest.readTable else {
-                throw .refused("\(definition.names.title): \(rest.lines().joined(separator: "; "))")
-            }
-            found = table
-        }
+        let allowance = found.steps.allowance
+        if found.missingColumns > 0 { found = try await addColumns(of: definition, found.steps) }
         try await run(found.steps.beforeCorrection, of: definition)
         if found.damagedRows > 0 { try await correctRanks(definition) }
-        try await run(found.steps.afterCorrection + last, of: definition)
+        try await run(found.steps.afterCorrection, of: definition)
+        if let allowance { try await attacher.run(allowance, on: definition.names) }
         guard placingRows else { return }
         let plan = try await attacher.plan(definition)
         guard !plan.fills else { return }
@@ -83,6 +77,28 @@ extension TableRepair {
 
     private func run(_ steps: [AttachStep], of definition: OrderDefinition) async throws(AttachError) {
         for step in steps { try await attacher.run(step, on: definition.names) }
+    }
+
+    /// Adds the missing rank columns, and looks what has to be repaired then.
+    private func addColumns(
+        of definition: OrderDefinition, _ steps: RepairSteps
+    ) async throws(AttachError) -> ReadTable {
+        if let refusal = steps.refusal, let allowance = steps.allowance {
+            try await attacher.run(refusal, on: definition.names)
+            do throws(AttachError) {
+                try await OlderMovesWait(connection: connection).run()
+            } catch {
+                try await attacher.run(allowance, on: definition.names)
+                throw error
+            }
+        }
+        try await run(steps.columns, of: definition)
+        let findings = try await findings(of: definition)
+        guard let found = findings.readTable else {
+            if findings.isLocked { throw .lockTimeout(step: "calculate the ranks") }
+            throw .refused("\(definition.names.title): \(findings.lines().joined(separator: "; "))")
+        }
+        return found
     }
 
     private func correctRanks(_ definition: OrderDefinition) async throws(AttachError) {

@@ -14,7 +14,7 @@ struct RegisteredColumn {
     let lookUpColumns: [String]?
     /// A rank column that the table lacks.
     let missingRankColumn: String?
-    /// The function of another order that would undo each move.
+    /// See ``OrderedTable/keepFunctionOfOtherOrder``. nil for list columns.
     let keepFunctionOfOtherOrder: String?
     /// The table's owner, if the current role is a superuser that does not trust the owner.
     let untrustedOwner: String?
@@ -50,9 +50,6 @@ struct RegisteredColumn {
                 throw .unsupportedKeyType(table: orderedTable, column: name, type: displayedType)
             }
             if let missingRankColumn { throw missing(missingRankColumn) }
-            if let keepFunctionOfOtherOrder {
-                throw .triggerOfOtherOrder(table: orderedTable, function: keepFunctionOfOtherOrder)
-            }
             if let untrustedOwner { throw .untrustedOwner(table: orderedTable, owner: untrustedOwner) }
             return KeyColumn(name, type)
         }
@@ -66,8 +63,7 @@ struct RegisteredColumn {
 extension OrderedTable {
     /// - Parameter columns: All key columns of one table, the item column last.
     /// - Throws: ``OrderingError/unsupportedKeyType(table:column:type:)``;
-    ///   ``OrderingError/missingColumn(table:relation:column:)``; ``OrderingError/triggerOfOtherOrder(table:function:)``;
-    ///   ``OrderingError/untrustedOwner(table:owner:)``.
+    ///   ``OrderingError/missingColumn(table:relation:column:)``; ``OrderingError/untrustedOwner(table:owner:)``.
     init(_ columns: [RegisteredColumn]) throws(OrderingError) {
         var keys: [KeyColumn] = []
         for column in columns { keys.append(try column.column) }
@@ -76,6 +72,7 @@ extension OrderedTable {
             listColumns: keys.dropLast(), itemColumn: keys[keys.count - 1], ownsRows: columns[0].ownsRows,
             rankColumn: columns[0].rankColumn, arrivalEnd: columns[0].arrivalEnd,
             visible: columns[0].visible, lookUpColumns: columns[0].lookUpColumns,
-            hasManyPartitions: columns[columns.count - 1].hasManyPartitions)
+            hasManyPartitions: columns[columns.count - 1].hasManyPartitions,
+            keepFunctionOfOtherOrder: columns[columns.count - 1].keepFunctionOfOtherOrder)
     }
 }

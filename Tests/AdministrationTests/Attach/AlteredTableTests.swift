@@ -52,7 +52,7 @@ import Testing
         let order = try await fixture.texts("SELECT id FROM tasks WHERE rank IS NOT NULL ORDER BY project_id, rank")
         try await fixture.connection.execute(
             script: "ALTER TABLE tasks DROP rank CASCADE; ALTER TABLE tasks ALTER id TYPE integer")
-        #expect(await refusal { try await fixture.attach() }?.contains("change the type back before") == true)
+        #expect(await refusal { try await fixture.attach() }?.contains("first change the type back") == true)
         try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER id TYPE bigint")
         try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
             .repair(AttachFixture.definition(), findings(fixture), placingRows: false)

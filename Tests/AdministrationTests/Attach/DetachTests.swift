@@ -204,8 +204,8 @@ import Testing
         try await fixture.attach()
         let before = try await fixture.catalog()
         let advice = """
-            If public.tasks_old is attached too, run: brocot check --repair. Otherwise drop it, or give it an order of its own and remove \
-            that: brocot attach public.tasks_old with the same options, and then brocot detach public.tasks_old
+            Drop public.tasks_old, or give it an order of its own and remove that: brocot attach public.tasks_old with the same options, \
+            and then brocot detach public.tasks_old
             """
         #expect(
             await refusal { try await fixture.detach() } == """

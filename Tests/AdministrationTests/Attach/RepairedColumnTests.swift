@@ -63,6 +63,29 @@ import Testing
         #expect(try await fixture.order() == ["4", "5", "1", "2", "3"])
     }
 
+    @Test("A repair waits for moves that began before the column was dropped, and these fail")
+    func olderMoves() async throws {
+        let fixture = try await AttachFixture.withRows()
+        let holder = try await TestDatabase.current.connect()
+        let caller = try await TestDatabase.current.connect()
+        try await fixture.connection.execute(script: "ALTER TABLE tasks DROP COLUMN rank CASCADE")
+        try await holder.execute(
+            script: "BEGIN; SELECT brocot.lock_lists(ARRAY[1], ordered_table => 'public.tasks')")
+        let moved = Task {
+            try await caller.execute("SELECT brocot.move_now(1, 5, at => 2, ordered_table => 'public.tasks')")
+        }
+        try await TestDatabase.current.waitUntilBlocked(caller, by: holder)
+        async let found = fixture.repair("SELECT")
+        try await eventually("moves are refused") {
+            try await !holder.query("SELECT FROM brocot.ordered_tables WHERE name = 'public.tasks' AND being_filled")
+                .isEmpty
+        }
+        try await holder.execute(script: "COMMIT")
+        await #expect(throws: PostgresError.self) { try await moved.value }
+        _ = try await found
+        #expect(try await fixture.order() == ["1", "2", "3", "4", "5"])
+    }
+
     @Test(
         "Moves wait while brocot check --repair restores dropped rank columns",
         arguments: ["rank", "rank_num", "rank_den"])
