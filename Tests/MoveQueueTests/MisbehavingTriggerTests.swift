@@ -168,15 +168,22 @@ struct MisbehavingTriggerTests {
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; SELECT pg_advisory_xact_lock(77)")
         let session = try await TestDatabase.current.connect()
-        let batch = Task {
+        // On a busy machine, a wait may end before anybody sees it.
+        let isSeen = Flag()
+        let batches = Task {
             var worker = QueueWorker()
-            return try await worker.runTurn(on: session)
+            while !isSeen.isSet {
+                _ = try? await worker.runTurn(on: session)
+                try await Task.sleep(for: .milliseconds(5))
+            }
         }
+        defer { batches.cancel() }
         try await TestDatabase.current.waitUntilBlocked(session, by: other)
+        isSeen.set()
         try await other.execute("DELETE FROM brocot.move_requests WHERE id = \(ids[2])")
         try await other.execute(script: "COMMIT")
         // This batch may fail. Later ones decide the other requests.
-        _ = await batch.result
+        _ = await batches.result
         try await holder.execute(script: "COMMIT")
         try await fixture.drain()
         #expect(try await fixture.outcomes() == [ids[0]: nil, ids[1]: nil])
