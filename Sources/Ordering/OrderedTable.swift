@@ -24,6 +24,8 @@ package struct OrderedTable: Hashable, Sendable {
     /// Whether the table has so many partitions (see ``mostPlannedPartitions``) that each list gets plans of its partition alone. The table is
     /// partitioned by list columns, so each list is in one partition.
     let hasManyPartitions: Bool
+    /// The trigger function of another order that would undo each move, because the table had another name when it was attached.
+    let keepFunctionOfOtherOrder: String?
     /// The most partitions of which a plan for all lists is made and kept. Beside 100 partitions, a batch of 250 lists takes as long with a
     /// plan for each list. Beside 1,500, one plan of all partitions takes seconds.
     package static let mostPlannedPartitions = 100
@@ -35,9 +37,6 @@ package struct OrderedTable: Hashable, Sendable {
     /// of ranks is deferrable, and it has none of the triggers that `brocot attach` creates.
     package var isBuiltIn: Bool { name == Self.builtInName }
     package static let builtInName = "items"
-
-    /// The trigger function of another order that would undo each move, because the table had another name when it was attached.
-    let keepFunctionOfOtherOrder: String?
 
     package init(
         name: String, schema: String, table: String, listColumns: [KeyColumn], itemColumn: KeyColumn, ownsRows: Bool,
