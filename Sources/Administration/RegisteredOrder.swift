@@ -81,4 +81,7 @@ package struct RegisteredOrder: Hashable, Sendable {
 
     /// The condition that an order is of a user's table.
     static let isAttached: SQL = "registered.schema_name <> 'brocot'"
+
+    /// Whether the order is of a user's table.
+    var isOfUsersTable: Bool { definition.names.schema != "brocot" }
 }

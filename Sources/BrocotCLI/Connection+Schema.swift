@@ -37,12 +37,14 @@ extension Connection {
     /// The names for which no ordered table is registered.
     nonisolated func unregistered(_ tables: [String]) async throws -> [String] {
         guard !tables.isEmpty else { return [] }
-        let names = try await reading { connection throws(PostgresError) in
-            try connection.query("SELECT name FROM brocot.ordered_tables").map { row throws(PostgresError) in
-                try row.decode(0, as: String.self)
-            }
+        return try await reading { connection throws(PostgresError) in
+            try connection.query(
+                """
+                SELECT DISTINCT wanted FROM unnest(\(tables)) AS wanted
+                WHERE wanted NOT IN (SELECT registered.name FROM brocot.ordered_tables AS registered) ORDER BY wanted
+                """
+            ).map { row throws(PostgresError) in try row.decode(0, as: String.self) }
         }
-        return Set(tables).subtracting(names).sorted()
     }
 
     /// Makes sure that an ordered table has this name, or had it when its lists were held or paused.

@@ -67,4 +67,25 @@ struct MoveNowLockTests {
         #expect(try await caller.lockedLists(among: ["1", "2", "3"], of: table).isEmpty)
         #expect(try await self.lists(of: table, caller)[lists.target]?.last == lists.source)
     }
+
+    @Test("lock_lists refuses a text that is no list, because nobody else would use its lock")
+    func noList() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE days (id int PRIMARY KEY, day date, rank_num bigint, rank_den bigint, rank numeric);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.days', 'public', 'days', '{day}', 'id', false);
+                SET DateStyle = German;
+                """)
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute(
+                "SELECT brocot.lock_lists('{2026-02-01}'::date[], ordered_table => 'public.days')")
+        }
+        #expect(error?.sqlState?.rawValue == "RK002", "\(String(describing: error))")
+        #expect(error?.message.hasPrefix("'01.02.2026' is not a date as PostgreSQL prints it") == true)
+        _ = try await connection.query(
+            "SELECT brocot.lock_lists(ARRAY['2026-02-01', NULL], ordered_table => 'public.days')")
+        _ = try await connection.query("SELECT brocot.lock_lists('{}'::date[], ordered_table => 'public.days')")
+    }
 }

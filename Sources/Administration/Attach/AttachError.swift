@@ -22,9 +22,55 @@ package enum AttachError: Error, Sendable {
     case unfinished(orderedTable: String, isOrderStored: Bool, PostgresError)
     /// A trigger or policy kept a row from getting its rank. The finished steps stay, and requests wait.
     case rowNotWritten(orderedTable: String, item: String)
+    /// The database failed during a step. The finished steps stay, and the same command continues after them.
+    case stepFailed(step: String, PostgresError)
+    /// The repair of a missing rank column ended before all ranks were there again. Moves of the table wait.
+    indirect case unfinishedRepair(OrderNames, AttachError)
     /// The database failed, or refused a statement.
     case database(PostgresError)
     case cancelled
+}
+
+extension AttachError {
+    /// The error of the database in a step or outside of one; nil for other errors.
+    package var serverError: PostgresError? {
+        switch self {
+        case .database(let error), .stepFailed(_, let error), .unfinished(_, _, let error),
+            .equalRanks(_, _, let error):
+            error
+        case .unfinishedRepair(_, let error): error.serverError
+        case .refused, .lockTimeout, .listLocked, .busy, .lockInOtherSession, .rowNotWritten, .cancelled: nil
+        }
+    }
+}
+
+extension AttachError {
+    package static func adviceAfterUnfinishedRepair(of orderedTable: String) -> String {
+        """
+        Moves of \(orderedTable) wait, because its ranks are not all there. Run brocot check --repair again, and then brocot attach with the \
+        same options as before.
+        """
+    }
+
+    /// Whether another session's lock is the reason.
+    var isForLock: Bool {
+        switch self {
+        case .lockTimeout, .listLocked: true
+        case .database(let error), .stepFailed(_, let error): error.sqlState == .lockNotAvailable
+        case .unfinishedRepair(_, let error): error.isForLock
+        case .refused, .busy, .lockInOtherSession, .equalRanks, .unfinished, .rowNotWritten, .cancelled: false
+        }
+    }
+
+    /// Whether the reason keeps the command from working on other tables too.
+    var concernsAllTables: Bool {
+        switch self {
+        case .busy, .lockInOtherSession, .cancelled: true
+        case .unfinishedRepair(_, let error): error.concernsAllTables
+        case .refused, .lockTimeout, .listLocked, .equalRanks, .unfinished, .rowNotWritten, .stepFailed, .database:
+            serverError?.isConnectionLost == true
+        }
+    }
 }
 
 extension AttachError: CustomStringConvertible {
@@ -73,6 +119,13 @@ extension AttachError: CustomStringConvertible {
             The row of item '\(item)' was not written as asked: a trigger or policy of the table changes or prevents the change of its rank. The \
             steps above stay, and requests for \(orderedTable) wait. Change the trigger or policy, and run the same brocot attach again.
             """
+        case .stepFailed(let step, let error):
+            """
+            \(error)
+            Could not \(step). The finished steps stay. Remove the cause, and run the same command again: it continues after them.
+            """
+        case .unfinishedRepair(let names, let error):
+            "\(error)\n\(Self.adviceAfterUnfinishedRepair(of: names.orderedTable))"
         case .database(let error): "\(error)"
         case .cancelled: "Interrupted. The finished steps stay. Run the same command again to continue."
         }

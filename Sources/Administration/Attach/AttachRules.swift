@@ -188,8 +188,8 @@ struct AttachRules {
         else {
             throw refuse(
                 """
-                column \"\(item.name)\" is not unique, alone or with the list columns. It needs a primary key or a unique index, \
-                neither partial nor deferrable
+                column \"\(item.name)\" is not unique, alone or with the list columns. It needs a primary key or a unique index \
+                with the columns' own collations, neither partial nor deferrable
                 """)
         }
     }

@@ -32,7 +32,7 @@ extension Attacher {
                 (plan, number) = (rest, number + 1)
                 continue
             } catch {
-                guard case .database(let cause) = error, cause.sqlState == .uniqueViolation || cause.isConflict else {
+                guard let cause = error.serverError, cause.sqlState == .uniqueViolation || cause.isConflict else {
                     throw error
                 }
                 guard plan.fills, number < Self.mostPlans else {

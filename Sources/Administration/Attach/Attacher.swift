@@ -34,7 +34,7 @@ package struct Attacher: Sendable {
 
     /// Runs one step, which changes the table with these names.
     ///
-    /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/database(_:)``; ``AttachError/cancelled``.
+    /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/stepFailed(step:_:)``; ``AttachError/cancelled``.
     package func run(_ step: AttachStep, on table: OrderNames) async throws(AttachError) {
         try await runner.run(step, on: table)
     }

@@ -24,7 +24,8 @@ extension CatalogStatements {
     /// The columns of ``probed``.
     enum ConditionColumn: Int { case text, columns }
 
-    /// The condition, as the server prints it if only `pg_catalog` is in the `search_path`, and the columns that it names.
+    /// The condition, as the server prints it if only `pg_catalog` is in the `search_path`, and the columns that it names. NULL: it is the
+    /// constant true.
     static let probed: SQL = """
         SELECT pg_catalog.pg_get_expr(probe.indpred, probe.indrelid), ARRAY(
             SELECT stored.attname::text

@@ -150,13 +150,14 @@ enum CatalogStatements {
         )
         """
 
-    /// The columns of each unique index that is neither deferrable nor partial.
+    /// The columns of each unique index that is neither deferrable nor partial. An index with another collation than its column serves no look-up.
     static func uniqueKeys(of relation: Int64) -> SQL {
         """
         SELECT array_agg(stored.attname::text)
         FROM pg_index AS unique_index
         CROSS JOIN LATERAL unnest(unique_index.indkey::int2[]) WITH ORDINALITY AS key (attnum, number)
         LEFT JOIN pg_attribute AS stored ON stored.attrelid = unique_index.indrelid AND stored.attnum = key.attnum
+            AND stored.attcollation = unique_index.indcollation[(key.number - 1)::integer]
         WHERE unique_index.indrelid = \(relation)::oid AND unique_index.indisunique AND unique_index.indisvalid
             AND unique_index.indimmediate AND unique_index.indpred IS NULL AND key.number <= unique_index.indnkeyatts
         GROUP BY unique_index.indexrelid

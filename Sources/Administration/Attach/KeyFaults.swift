@@ -1,4 +1,5 @@
 import LibPQ
+import Ordering
 
 /// Finds types of key columns that could run code of others.
 package enum KeyFaults {
@@ -8,8 +9,10 @@ package enum KeyFaults {
         of definition: OrderDefinition, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
         guard let table = try TableReader.ownerAndColumns(of: definition.names, on: connection) else { return [] }
-        return definition.keyColumns.compactMap { name in table.columns.first { $0.name == name } }
-            .compactMap { AttachRules.faultOfType(of: $0, owner: table.owner) }
+        // Names that differ in their bytes, but look the same, are of different columns.
+        return definition.keyColumns.compactMap { name in table.columns.first { ExactText($0.name) == ExactText(name) }
+        }
+        .compactMap { AttachRules.faultOfType(of: $0, owner: table.owner) }
     }
 
     /// The same for the order with this name; none if no table is attached with this name.
@@ -19,8 +22,7 @@ package enum KeyFaults {
         try connection.transaction(.repeatableReadOnly, settings: TableReader.settings + ReadingSettings.ofTransaction)
         {
             connection throws(PostgresError) in
-            let order = try RegisteredOrder.attached(on: connection).first { $0.name == name }
-            guard let order else { return [] }
+            guard let order = try RegisteredOrder.named(name, on: connection), order.isOfUsersTable else { return [] }
             return try ofTypes(of: order.definition, on: connection)
         }
     }

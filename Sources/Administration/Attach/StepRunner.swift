@@ -24,7 +24,7 @@ struct StepRunner: Sendable {
     /// - Parameters:
     ///   - step: The step.
     ///   - table: The names of the table that it changes.
-    /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/database(_:)``; ``AttachError/cancelled``.
+    /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/stepFailed(step:_:)``; ``AttachError/cancelled``.
     func run(_ step: AttachStep, on table: OrderNames) async throws(AttachError) {
         for attempt in 1...attempts {
             do throws(PostgresError) {
@@ -35,7 +35,7 @@ struct StepRunner: Sendable {
                 }
             } catch {
                 guard step.execution != .alone, error.sqlState == .lockNotAvailable || error.isConflict else {
-                    throw .database(error)
+                    throw .stepFailed(step: step.purpose, error)
                 }
             }
             if attempt == Self.attemptsBeforeNotice {

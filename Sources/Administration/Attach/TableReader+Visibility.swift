@@ -17,7 +17,7 @@ extension TableReader {
     ) throws(AttachError) -> String {
         typealias Column = CatalogStatements.ConditionColumn
         let table = names.quoted
-        let (text, columns): (String, [String])
+        let (text, columns): (String?, [String])
         do throws(PostgresError) {
             (text, columns) = try connection.transaction(
                 .readCommittedInSystemCatalog, settings: [TableReader.printedNames]
@@ -26,15 +26,18 @@ extension TableReader {
                 for statement in CatalogStatements.probe(condition, table: table) { try connection.execute(statement) }
                 _ = try connection.query(CatalogStatements.printing)
                 let row = try connection.query(CatalogStatements.probed).single()
-                let text = escapingBackslashes(try row.decode(Column.text, as: String.self))
+                let text = (try row.decode(Column.text, as: String?.self)).map(escapingBackslashes)
                 let columns = try row.decode(Column.columns, as: [String].self)
-                _ = try connection.query(CatalogStatements.tryCondition(text, of: names))
+                if let text { _ = try connection.query(CatalogStatements.tryCondition(text, of: names)) }
                 try connection.execute("DROP TABLE pg_temp.brocot_visible")
                 return (text, columns)
             }
         } catch {
             guard error.isAboutExpression else { throw .database(error) }
             throw .refused("--visible must be an immutable condition on the row's own columns: \(error.message)")
+        }
+        guard let text else {
+            throw .refused("--visible is true for each row. Leave it out: then all rows are visible")
         }
         let changing = Set(listColumns + names.rankColumns)
         if let column = columns.first(where: changing.contains) {

@@ -29,17 +29,15 @@ extension Doctor {
     func keys(_ connection: Connection) async -> CheckResult {
         await attempt("keys", connection) { connection throws(PostgresError) in
             var (faults, errors): ([String], [String]) = ([], [])
-            let orders = try RegisteredOrder.all(where: DoctorStatements.hasAllColumns, on: connection).map(\.name)
-            let attached = try RegisteredOrder.attached(on: connection)
-            for name in orders {
+            for order in try RegisteredOrder.all(where: DoctorStatements.hasAllColumns, on: connection) {
                 do throws(PostgresError) {
                     // An error, such as a missing right, concerns this order only.
                     faults += try connection.savepoint("keys") { connection throws(PostgresError) in
-                        try Self.faultsOfKeys(name, attached.first { $0.name == name }?.definition, on: connection)
+                        try Self.faultsOfKeys(order, on: connection)
                     }
                 } catch {
                     guard !error.isConnectionLost else { throw error }
-                    errors.append("\(name) could not be checked: \(error.message)")
+                    errors.append("\(order.name) could not be checked: \(error.message)")
                 }
             }
             guard faults.isEmpty else {
@@ -57,21 +55,19 @@ extension Doctor {
         }
     }
 
-    /// The key columns whose types can't be keys, or are not safe. `definition` is nil for a table that was registered by hand.
+    /// The key columns whose types can't be keys, or are not safe.
     private static func faultsOfKeys(
-        _ name: String, _ definition: OrderDefinition?, on connection: isolated Connection
+        _ order: RegisteredOrder, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
         var faults: [String] = []
         do throws(OrderingError) {
-            _ = try OrderedTable.named(name, on: connection)
+            _ = try OrderedTable.named(order.name, on: connection)
         } catch {
             if case .database(let error) = error { throw error }
             faults.append("\(error)")
         }
-        return faults
-            + (try definition.map { definition throws(PostgresError) in
-                try KeyFaults.ofTypes(of: definition, on: connection).map { "\(name): \($0)" }
-            } ?? [])
+        guard order.isOfUsersTable else { return faults }
+        return faults + (try KeyFaults.ofTypes(of: order.definition, on: connection).map { "\(order.name): \($0)" })
     }
 
     /// Checks the objects that attach creates for each order, and rows of the registry that don't fit their table or are missing.

@@ -11,16 +11,10 @@ extension TableRepair {
 
         /// nil if the error concerns more than this table.
         init?(_ error: AttachError, in names: OrderNames) {
-            switch error {
-            case .busy, .lockInOtherSession, .cancelled: return nil
-            case .lockTimeout, .listLocked: isLocked = true
-            case .database(let serverError):
-                guard !serverError.isConnectionLost else { return nil }
-                isLocked = serverError.sqlState == .lockNotAvailable
-            case .refused, .equalRanks, .unfinished, .rowNotWritten: isLocked = false
-            }
-            var text = names.withoutTable("\(error)")
-            if case .database(let serverError) = error, serverError.sqlState == .insufficientPrivilege {
+            guard !error.concernsAllTables else { return nil }
+            isLocked = error.isForLock
+            var text = names.withoutTable("\(error)".replacing("\n", with: " "))
+            if error.serverError?.sqlState == .insufficientPrivilege {
                 text += ". \(TableRepair.adviceOnRights)"
             }
             self.text = text
@@ -62,11 +56,18 @@ extension TableRepair {
         try attacher.requireOwners(
             of: table, definition.names, for: found.steps.all, printedBy: "brocot attach --sql")
         let allowance = found.steps.allowance
-        if found.missingColumns > 0 { found = try await addColumns(of: definition, found.steps) }
-        try await run(found.steps.beforeCorrection, of: definition)
-        if found.damagedRows > 0 { try await correctRanks(definition) }
-        try await run(found.steps.afterCorrection, of: definition)
-        if let allowance { try await attacher.run(allowance, on: definition.names) }
+        if let refusal = found.steps.refusal, let allowance {
+            try await refuseMoves(of: definition, by: refusal, undoneBy: allowance)
+        }
+        do throws(AttachError) {
+            if found.missingColumns > 0 { found = try await addColumns(of: definition, found.steps) }
+            try await run(found.steps.beforeCorrection, of: definition)
+            if found.damagedRows > 0 { try await correctRanks(definition) }
+            try await run(found.steps.afterCorrection, of: definition)
+            if let allowance { try await attacher.run(allowance, on: definition.names) }
+        } catch {
+            throw allowance == nil ? error : .unfinishedRepair(definition.names, error)
+        }
         guard placingRows else { return }
         let plan = try await attacher.plan(definition)
         guard !plan.fills else { return }
@@ -79,19 +80,23 @@ extension TableRepair {
         for step in steps { try await attacher.run(step, on: definition.names) }
     }
 
+    /// Lets moves wait, and waits for those that began before. If they take too long, moves are allowed again.
+    private func refuseMoves(
+        of definition: OrderDefinition, by refusal: AttachStep, undoneBy allowance: AttachStep
+    ) async throws(AttachError) {
+        try await attacher.run(refusal, on: definition.names)
+        do throws(AttachError) {
+            try await OlderMovesWait(connection: connection).run()
+        } catch {
+            try await attacher.run(allowance, on: definition.names)
+            throw error
+        }
+    }
+
     /// Adds the missing rank columns, and looks what has to be repaired then.
     private func addColumns(
         of definition: OrderDefinition, _ steps: RepairSteps
     ) async throws(AttachError) -> ReadTable {
-        if let refusal = steps.refusal, let allowance = steps.allowance {
-            try await attacher.run(refusal, on: definition.names)
-            do throws(AttachError) {
-                try await OlderMovesWait(connection: connection).run()
-            } catch {
-                try await attacher.run(allowance, on: definition.names)
-                throw error
-            }
-        }
         try await run(steps.columns, of: definition)
         let findings = try await findings(of: definition)
         guard let found = findings.readTable else {

@@ -21,9 +21,9 @@ package struct TableRepair: Sendable {
     package func definitions(named name: String?) async throws(AttachError) -> [OrderDefinition] {
         try await wrappingErrors {
             try await connection.inTransaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                try RegisteredOrder.attached(on: connection)
-                    .filter { name?.utf8.elementsEqual($0.name.utf8) ?? true }
-                    .map(\.definition)
+                guard let name else { return try RegisteredOrder.attached(on: connection).map(\.definition) }
+                let order = try RegisteredOrder.named(name, on: connection)
+                return order.map { $0.isOfUsersTable ? [$0.definition] : [] } ?? []
             }
         }
     }
@@ -57,7 +57,8 @@ package struct TableRepair: Sendable {
             case .database(let serverError) where serverError.sqlState == .insufficientPrivilege:
                 return .unreadable("it was not read: \(serverError.message). \(Self.adviceOnRights)")
             case .database(let serverError) where !serverError.isConnectionLost:
-                return .refused("it could not be checked: \(serverError.message)")
+                return .refused(
+                    "it could not be checked: \(serverError.message). Remove the cause, and run brocot check again")
             default: throw error
             }
         }

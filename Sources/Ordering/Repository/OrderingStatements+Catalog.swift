@@ -61,6 +61,7 @@ extension OrderingStatements {
             FROM pg_catalog.pg_index AS one
             CROSS JOIN LATERAL pg_catalog.unnest(one.indkey::int2[]) WITH ORDINALITY AS key (attnum, number)
             JOIN pg_catalog.pg_attribute AS part ON part.attrelid = one.indrelid AND part.attnum = key.attnum
+                AND part.attcollation = one.indcollation[(key.number - 1)::integer]
             WHERE one.indrelid = stored.attrelid AND one.indisunique AND one.indisvalid AND one.indimmediate
                 AND one.indpred IS NULL AND key.number <= one.indnkeyatts
             GROUP BY one.indexrelid, one.indnkeyatts

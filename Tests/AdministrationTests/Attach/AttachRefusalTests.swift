@@ -30,6 +30,10 @@ struct AttachRefusalTests {
             "CREATE TABLE tasks (id numeric PRIMARY KEY)",
             "one value may be written in several ways, such as 1.0 and 1.00"
         ),
+        (
+            "CREATE TABLE tasks (id text NOT NULL); CREATE UNIQUE INDEX ON tasks (id COLLATE \"POSIX\")",
+            "It needs a primary key or a unique index with the columns' own collations, neither partial nor deferrable"
+        ),
         ("CREATE TABLE tasks (id char(3) PRIMARY KEY)", "spaces at the end don't count"),
         (
             "CREATE TYPE size AS ENUM ('s'); CREATE DOMAIN small AS size; CREATE TABLE tasks (id small PRIMARY KEY)",

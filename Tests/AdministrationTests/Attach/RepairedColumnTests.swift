@@ -63,6 +63,33 @@ import Testing
         #expect(try await fixture.order() == ["4", "5", "1", "2", "3"])
     }
 
+    @Test("A repair that does not restore all ranks says that moves wait, and how to go on")
+    func failed() async throws {
+        let fixture = try await AttachFixture.withRows()
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'this row stays'; END $$;
+                CREATE TRIGGER refuse BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION refuse();
+                """)
+        let error = await #expect(throws: AttachError.self) {
+            _ = try await fixture.repair("ALTER TABLE tasks DROP COLUMN rank CASCADE")
+        }
+        let message = try #require(error).description
+        #expect(message.hasPrefix("this row stays"), "\(message)")
+        #expect(
+            message.hasSuffix(
+                """
+                Moves of public.tasks wait, because its ranks are not all there. Run brocot check --repair again, and then brocot attach with \
+                the same options as before.
+                """), "\(message)")
+        try await fixture.connection.execute("DROP TRIGGER refuse ON tasks")
+        _ = try await fixture.repair("SELECT")
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            "SELECT brocot.move_now(1, 5, first => true, ordered_table => 'public.tasks')")
+        #expect(try await fixture.order() == ["5", "1", "2", "3", "4"])
+    }
+
     @Test("A repair waits for moves that began before the column was dropped, and these fail")
     func olderMoves() async throws {
         let fixture = try await AttachFixture.withRows()

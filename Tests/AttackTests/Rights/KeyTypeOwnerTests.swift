@@ -62,6 +62,25 @@ import Testing
         try await expectReports("there is a cast by a function", owner)
     }
 
+    @Test("The type of a key is looked up under the exact name of its column")
+    func columnsThatLookAlike() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await TestRole.with(["app", "mallory"], owner: owner) { roles in
+            let (app, mallory) = (roles[0].name, roles[1].name)
+            try await owner.execute(
+                script: """
+                    GRANT CREATE ON SCHEMA public TO \(app), \(mallory); GRANT \(app), \(mallory) TO CURRENT_USER;
+                    SET ROLE \(mallory); CREATE TYPE public.mood AS ENUM ('good'); RESET ROLE; SET ROLE \(app);
+                    CREATE TABLE public.moods (id int PRIMARY KEY, "e\u{301}" text, "\u{e9}" public.mood); RESET ROLE;
+                    INSERT INTO brocot.ordered_tables VALUES ('public.moods', 'public', 'moods', '{\u{e9}}', 'id', false);
+                    """)
+            let faults = try await owner.run { connection throws(PostgresError) in
+                try KeyFaults.ofTypes(inOrder: "public.moods", on: connection)
+            }
+            #expect(faults.first?.contains("which belongs to \(mallory)") == true, "\(faults)")
+        }
+    }
+
     @Test(
         "brocot attach refuses a key whose type belongs neither to the table's owner nor to a superuser",
         arguments: [
