@@ -139,7 +139,7 @@ struct AttachCommand: AsyncParsableCommand {
             return Stream.output.printUnchanged(
                 transactional
                     ? PlanText.scriptForEmptyTable(plan)
-                    : sql ? PlanText.script(plan.steps) : PlanText.description(plan))
+                    : sql ? PlanText.script(plan) : PlanText.description(plan))
         }
         try await attach(attachment, definition.names)
     }

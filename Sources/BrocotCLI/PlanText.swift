@@ -42,6 +42,15 @@ enum PlanText {
         return ([instructions, beginning] + commands + [end]).joined(separator: "\n")
     }
 
+    /// A script that attaches a table, and what is left to do then.
+    static func script(_ plan: AttachPlan) -> String {
+        let end = """
+            -- Then run the same brocot attach without --sql. It places the existing rows in batches, and makes functions for moves at once.
+            -- Until then, moves of this table wait.
+            """
+        return script(plan.steps) + (plan.fills && !plan.steps.isEmpty ? "\n\n\(end)" : "")
+    }
+
     /// A script. A comment before each transaction says which role must run it.
     static func script(_ steps: [AttachStep]) -> String {
         guard !steps.isEmpty else { return "-- Nothing to do." }

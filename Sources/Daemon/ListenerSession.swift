@@ -107,7 +107,7 @@ struct ListenerSession {
             return true
         case .poll:
             let poll = try await poll()
-            if receivesNotifications, !poll.enqueuersNotify { schedule.noteUnknownFlag() }
+            if receivesNotifications, !poll.insertsNotify { schedule.noteUnknownFlag() }
             return true
         case .wakeWorker:
             listener.idleWorkers.wakeOne()

@@ -30,18 +30,15 @@ package actor LocalCluster {
         package var port: UInt16?
         /// Server settings, for example `["fsync": "off"]`.
         package var settings: [String: String]
-        /// How long to wait until a starting server accepts connections, recovery included.
-        package var startTimeout: Duration
 
         package init(
             directory: String? = nil, parentOfThrowaway: String? = nil, port: UInt16? = nil,
-            settings: [String: String] = [:], startTimeout: Duration = .seconds(60)
+            settings: [String: String] = [:]
         ) {
             self.directory = directory
             self.parentOfThrowaway = parentOfThrowaway
             self.port = port
             self.settings = settings
-            self.startTimeout = startTimeout
         }
     }
 
@@ -210,8 +207,11 @@ package actor LocalCluster {
             serverArguments: arguments)
     }
 
+    /// How long a starting server may take until it accepts connections, recovery included.
+    private static let longestStart = Duration.seconds(60)
+
     private func waitUntilReady(_ server: ServerProcess) async throws(LocalPostgresError) {
-        let deadline = ContinuousClock.now + configuration.startTimeout
+        let deadline = ContinuousClock.now + Self.longestStart
         while ContinuousClock.now < deadline {
             if let postmaster = files.postmaster(), postmaster.process == server.serverProcess, postmaster.isReady {
                 return
@@ -222,7 +222,7 @@ package actor LocalCluster {
             await pause()
         }
         throw .startFailed(
-            reason: "it was not ready within \(configuration.startTimeout.components.seconds) s", log: files.logTail())
+            reason: "it was not ready within \(Self.longestStart.components.seconds) s", log: files.logTail())
     }
 
     /// A server that has not ended after this time is killed.

@@ -36,9 +36,9 @@ package struct QueueObserver: Sendable {
     package struct Poll: Sendable {
         /// Whether a request is pending in any list.
         package let isPending: Bool
-        /// Whether enqueuers notify, because a daemon has set the sleep flag.
-        package let enqueuersNotify: Bool
-        /// Whether nothing is pending, enqueuers notify, and no open transaction may have inserted requests before.
+        /// Whether INSERTs of requests notify the daemons, because one of them has set the sleep flag.
+        package let insertsNotify: Bool
+        /// Whether nothing is pending, INSERTs notify, and no open transaction may have inserted requests before.
         package let isQuiet: Bool
     }
 
@@ -61,8 +61,8 @@ package struct QueueObserver: Sendable {
         isAdvancing = hasFallen || progress.floor > floorBefore
         if isFullRead { planNextFullRead() }
         return Poll(
-            isPending: isPending, enqueuersNotify: state.enqueuersNotify,
-            isQuiet: !isPending && state.enqueuersNotify && state.showsNoWriter)
+            isPending: isPending, insertsNotify: state.insertsNotify,
+            isQuiet: !isPending && state.insertsNotify && state.showsNoWriter)
     }
 
     private func readState(on connection: Connection) async throws(PostgresError) -> QueueState {

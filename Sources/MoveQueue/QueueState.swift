@@ -5,8 +5,8 @@ struct QueueState {
     /// Whether a request is pending in any list.
     let isPending: Bool
     let observation: ReadProgress.Observation
-    /// Whether enqueuers notify, because a daemon has set the sleep flag.
-    let enqueuersNotify: Bool
+    /// Whether INSERTs of requests notify the daemons, because one of them has set the sleep flag.
+    let insertsNotify: Bool
 
     /// Whether no open transaction may have inserted requests. If no id was handed out yet, or sessions take ids in advance, the locks of open
     /// transactions were not read.
@@ -20,7 +20,7 @@ extension QueueState {
         observation = ReadProgress.Observation(
             lastID: try row.decode(Column.lastID), locks: try row.decode(Column.writers),
             newestTransaction: try row.decode(Column.newestTransaction))
-        enqueuersNotify = try row.decode(Column.enqueuersNotify)
+        insertsNotify = try row.decode(Column.insertsNotify)
     }
 }
 

@@ -20,7 +20,7 @@ extension QueueStatements {
 
     /// The columns of ``poll(_:)``. ``QueueState`` reads them.
     enum PollColumn: Int {
-        case isPending, lastID, writers, newestTransaction, enqueuersNotify
+        case isPending, lastID, writers, newestTransaction, insertsNotify
     }
 
     /// Whether a request is pending, the values for ``ReadProgress/observe(_:)``, and whether INSERTs notify. The locks are read

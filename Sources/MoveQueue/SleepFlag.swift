@@ -5,13 +5,13 @@ import LibPQ
 /// NOTIFY takes a lock on the whole cluster at commit. So the trigger on `brocot.move_requests` notifies only while the flag is
 /// set, that is while a daemon sleeps. All daemons share the flag, and all sessions see a change immediately.
 package enum SleepFlag {
-    /// The channel on which enqueuers notify.
+    /// The channel on which INSERTs of requests notify the daemons.
     package static let channel = "brocot_move_requests"
 
     /// Sets or clears the flag.
     ///
-    /// A daemon that clears the flag may do so while another daemon sleeps. The other daemon finds this when it next polls
-    /// at the queue, and sets the flag again.
+    /// A daemon that clears the flag may do so while another daemon sleeps. The other daemon notices this at its
+    /// next poll of the queue, and sets the flag again.
     ///
     /// - Throws: An error of the server or the connection.
     package static func set(_ isAsleep: Bool, on connection: Connection) async throws(PostgresError) {

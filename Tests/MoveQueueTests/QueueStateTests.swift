@@ -11,7 +11,7 @@ import Testing
         let state = QueueState(
             isPending: false,
             observation: .init(lastID: lastID, writers: isWriterOpen ? ["3/1": .init(transaction: nil)] : [:]),
-            enqueuersNotify: true)
+            insertsNotify: true)
         #expect(state.showsNoWriter == showsNoWriter)
     }
 }

@@ -61,7 +61,7 @@ package struct AttachPlan: Sendable {
     /// A query for whether a row has values in columns with the names of the rank columns, and these values are no rank; nil if no row
     /// can have such values.
     let hasForeignRanks: SQL?
-    /// Whether these values were ranks of this order, which is registered.
+    /// Whether the order is registered. Then these values were its own ranks.
     let isRegistered: Bool
 
     /// - Parameters:

@@ -4,7 +4,7 @@ import Ordering
 /// Reads the description of a table from the catalog.
 package enum TableReader {
     /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched. The server refuses
-    /// statements from which a policy would hide rows. Names in the printed catalog are compared.
+    /// statements from which a policy would hide rows. It prints each name of the catalog in one way only, because such names are compared.
     static let settings =
         [
             ("search_path", "pg_catalog, pg_temp"), printedNames,
