@@ -42,20 +42,24 @@ extension Connection {
         return try await orderedTable(named: table) as String
     }
 
-    /// What a command says about a list without items. The list of the built-in table may have the name of an ordered table: then its caller
-    /// probably forgot --table.
+    /// What a command says about a list without items. If it is a list of the built-in table, and users' tables are attached, the caller
+    /// probably forgot --table, or gave the name of a table as the list.
     nonisolated func descriptionOfEmpty(_ list: String, of table: String, command: String) async throws -> String {
+        let text = "The list \"\(list.printable)\" has no items."
+        guard table == "items", list != "items" else { return text }
         let namesake: String = try await orderedTable(named: list)
-        let isOrderedTable =
-            table == "items" && list != "items"
-            ? try await inTransaction(.repeatableReadOnly, settings: ReadingSettings.ofTransaction) {
-                connection throws in
-                try OrderedTable.named(namesake, on: connection) != nil
-            } : false
-        return """
-            The list "\(list.printable)" has no items.\(isOrderedTable
-                ? " \"\(list.printable)\" is an ordered table: see brocot \(command) LIST --table \(list.quotedForShell.printable)" : "")
-            """
+        let attached = try await inTransaction(.repeatableReadOnly, settings: ReadingSettings.ofTransaction) {
+            connection throws(PostgresError) in
+            try RegisteredOrder.attached(on: connection).map(\.name)
+        }
+        if attached.contains(namesake) {
+            return """
+                \(text) "\(list.printable)" is an ordered table: see brocot \(command) LIST --table \(list.quotedForShell.printable)
+                """
+        }
+        guard let example = attached.first?.quotedForShell.printable else { return text }
+        return
+            "\(text) It is a list of brocot.items. For a list of your own table, add --table, such as --table \(example)"
     }
 }
 

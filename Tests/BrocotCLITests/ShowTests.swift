@@ -76,6 +76,20 @@ import Testing
         #expect(result.errors == "The list \"nothing\" has no items.\n")
     }
 
+    @Test("brocot show says that a list without items is of the built-in table, if another one may be meant")
+    func forgottenTable() async throws {
+        try await TestDatabase.current.observer.execute(
+            """
+            INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+            VALUES ('public.to do', 'public', 'to do', '{board}', 'id', false)
+            """)
+        let result = try await BrocotProcess.run("show", "7")
+        #expect(
+            result.errors == """
+                The list "7" has no items. It is a list of brocot.items. For a list of your own table, add --table, such as --table 'public.to do'\n
+                """)
+    }
+
     @Test("brocot show exits with 2 for a table that is not an ordered table")
     func unknownTable() async throws {
         let result = try await BrocotProcess.run("show", "letters", "--table", "public.cards")
