@@ -175,10 +175,23 @@ struct AttachCommand: AsyncParsableCommand {
             return Stream.error.printText("\(wish): \(names.placeRowsCommand.printable)")
         }
         bar.end()
-        Stream.error.printText(
-            "Attached \(names.orderedTable.printable). Read it ORDER BY \(quoteIdentifier(names.rank).printable).")
+        Stream.error.printText(Self.result(of: plan, names))
         if let note = plan.noteOnUnplacedRows { Stream.error.printText(note.printable) }
     }
 }
 
 extension OrderDefinition.Arrival: ExpressibleByArgument {}
+extension AttachCommand {
+    /// What is said at the end, with the next step.
+    private static func result(of plan: AttachPlan, _ names: OrderNames) -> String {
+        let rows = "placed \(plan.placedRows == 1 ? "1 row" : "\(plan.placedRows) rows")"
+        let hadOrder = if case .keptOrder? = plan.rowsToPlace { true } else { false }
+        return """
+            Attached \(names.orderedTable.printable): \(hadOrder ? "kept its order, and " : "")\(rows). Read it ORDER BY \
+            \(quoteIdentifier(names.rank).printable). \
+            Next: brocot grant requester ROLE or brocot grant mover ROLE for your application, and brocot grant daemon ROLE if the daemon has a \
+            role of its own.
+            """
+    }
+}
+

@@ -46,6 +46,8 @@ package struct AttachPlan: Sendable {
     /// The rows that are placed after the steps; nil if the table is attached already. ``Attachment/plan(forOtherRoles:)`` finds out whether
     /// they are all rows.
     package internal(set) var rowsToPlace: RowsToPlace?
+    /// How many rows were placed after the steps; 0 before that.
+    package internal(set) var placedRows = 0
     /// Whether the placing of rows, or of none, must be finished after the steps.
     package var fills: Bool { rowsToPlace != nil }
     /// The user's triggers that fire before an UPDATE and after Brocot's triggers.
