@@ -59,6 +59,14 @@ enum AccessStatements {
             AND relation.relname IN ('move_requests', 'sleepers')
         """
 
+    /// Whether the current role owns Brocot's tables, and is no superuser.
+    static let ownsSchema: SQL = """
+        SELECT NOT owner.rolsuper
+        FROM pg_catalog.pg_class AS registry
+        JOIN pg_catalog.pg_roles AS owner ON owner.oid = registry.relowner
+        WHERE registry.oid = \(SQL.relation(schema: "'brocot'", name: "'ordered_tables'")) AND owner.rolname = current_user
+        """
+
     /// The roles with the characteristic right of a kind, each with its kinds: a role that may delete requests, or set the sleep flag, is a
     /// daemon. Without these rights, a role that may insert requests is a requester, and one that may insert into the log is a mover; it may be
     /// both. A role that may only read items is a reader.
