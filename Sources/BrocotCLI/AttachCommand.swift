@@ -124,13 +124,16 @@ struct AttachCommand: AsyncParsableCommand {
         let (parameters, logger) = try connection.resolve()
         let database = try await Connection.connect(parameters, logger: logger)
         try await database.requireWritable()
-        try await database.advisingOwner { try await database.requireSchema() }
         let attacher = Attacher(connection: database, logger: logger)
-        let names = try await order.names(
-            on: database, builtIn: "items is the built-in table. It can't be attached: it has an order already.")
+        try await database.advisingOwner { () async throws -> Void in
+            try await namingBothOwners(attacher, database) { try await database.requireSchema() }
+        }
+        let names = try await names(on: database)
         try await database.requireTrusted(.table(schema: names.schema, name: names.table))
         try await attacher.requireTable(names)
-        let definition = try await definition(names, on: database)
+        let definition = try await namingBothOwners(attacher, database) {
+            try await self.definition(names, on: database)
+        }
         let attachment = Attachment(
             definition, orderedBy: orderBy, placingAllRows: placeRows, mayChangeOptions: changeOptions,
             connection: database, logger: logger)
@@ -142,6 +145,29 @@ struct AttachCommand: AsyncParsableCommand {
                     : sql ? PlanText.script(plan.steps) : PlanText.description(plan))
         }
         try await attach(attachment, definition.names)
+    }
+
+    private func names(on database: Connection) async throws -> OrderNames {
+        try await order.names(
+            on: database, builtIn: "items is the built-in table. It can't be attached: it has an order already.")
+    }
+
+    /// Runs `body`. If a right is missing, and the table and schema brocot belong to two roles of which the current role is not a member, the
+    /// error names both.
+    private func namingBothOwners<Value>(
+        _ attacher: Attacher, _ database: Connection, _ body: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            let serverError =
+                if case AttachError.database(let inner) = error { inner } else { Connection.serverError(in: error) }
+            guard serverError?.sqlState == .insufficientPrivilege, let names = try? await names(on: database) else {
+                throw error
+            }
+            try await attacher.requireBothOwners(of: names)
+            throw error
+        }
     }
 
     private func definition(_ names: OrderNames, on database: Connection) async throws -> OrderDefinition {
@@ -180,7 +206,6 @@ struct AttachCommand: AsyncParsableCommand {
     }
 }
 
-extension OrderDefinition.Arrival: ExpressibleByArgument {}
 extension AttachCommand {
     /// What is said at the end, with the next step.
     private static func result(of plan: AttachPlan, _ names: OrderNames) -> String {
@@ -195,3 +220,4 @@ extension AttachCommand {
     }
 }
 
+extension OrderDefinition.Arrival: ExpressibleByArgument {}

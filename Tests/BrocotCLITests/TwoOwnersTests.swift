@@ -39,6 +39,41 @@ struct TwoOwnersTests {
 
     private static let attach = ["attach", "public.tasks", "--item", "id"]
 
+    @Test(
+        "brocot attach by one of the owners names both, and the GRANT after which it succeeds",
+        arguments: [[], ["--dry-run"], ["--visible", "id > 0"]])
+    func attach(options: [String]) async throws {
+        try await Owners.with { owners in
+            for role in [owners.ofSchema, owners.ofTable] {
+                let refused = try await BrocotProcess.run(Self.attach + options, databaseURL: role.url)
+                #expect(refused.exitCode == 2)
+                let (table, schema) = (owners.ofTable.name, owners.ofSchema.name)
+                #expect(
+                    refused.errors == """
+                        brocot: public.tasks belongs to \(table), schema brocot to \(schema). Run this as a role that is a member of both: \
+                        GRANT "\(schema)" TO "\(table)", attach as \(table), and REVOKE it after brocot grant. Nothing was changed.
+
+                        """)
+            }
+            try await owners.attach()
+        }
+    }
+
+    @Test("If a superuser owns schema brocot, brocot attach advises nobody to become its member", .database)
+    func superuser() async throws {
+        let administrator = try await TestDatabase.current.connect()
+        try await TestRole.with("table_owner", owner: administrator) { role in
+            try await administrator.execute(
+                script: "CREATE TABLE tasks (id int PRIMARY KEY); ALTER TABLE tasks OWNER TO \(role.name)")
+            let refused = try await BrocotProcess.run(Self.attach, databaseURL: role.url)
+            #expect(
+                refused.errors.contains(
+                    "schema brocot to postgres. Run this as a role that is a member of both. Nothing was changed."),
+                "\(refused.errors)")
+            #expect(!refused.errors.contains("GRANT"), "\(refused.errors)")
+        }
+    }
+
     @Test("brocot doctor of the schema's owner does not ask for rights that the daemon's role has") func doctor()
         async throws
     {

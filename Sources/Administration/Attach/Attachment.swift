@@ -42,6 +42,7 @@ package struct Attachment: Sendable {
         let table = try await attacher.describe(names, listColumns: definition.listColumns)
         var plan = try AttachPlan(definition, on: table, mayChangeOptions: mayChangeOptions)
         if !forOtherRoles {
+            if plan.fills { try await attacher.requireBothOwners(of: names) }
             try attacher.requireOwners(
                 of: table, names, for: plan.steps, printedBy: "brocot attach --sql", fills: plan.fills)
         }
