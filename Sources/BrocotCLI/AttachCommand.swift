@@ -124,13 +124,16 @@ struct AttachCommand: AsyncParsableCommand {
         let (parameters, logger) = try connection.resolve()
         let database = try await Connection.connect(parameters, logger: logger)
         try await database.requireWritable()
-        try await database.advisingOwner { try await database.requireSchema() }
         let attacher = Attacher(connection: database, logger: logger)
-        let names = try await order.names(
-            on: database, builtIn: "items is the built-in table. It can't be attached: it has an order already.")
+        try await database.advisingOwner { () async throws -> Void in
+            try await namingBothOwners(attacher, database) { try await database.requireSchema() }
+        }
+        let names = try await names(on: database)
         try await database.requireTrusted(.table(schema: names.schema, name: names.table))
         try await attacher.requireTable(names)
-        let definition = try await definition(names, on: database)
+        let definition = try await namingBothOwners(attacher, database) {
+            try await self.definition(names, on: database)
+        }
         let attachment = Attachment(
             definition, orderedBy: orderBy, placingAllRows: placeRows, mayChangeOptions: changeOptions,
             connection: database, logger: logger)
@@ -142,6 +145,28 @@ struct AttachCommand: AsyncParsableCommand {
                     : sql ? PlanText.script(plan) : PlanText.description(plan))
         }
         try await attach(attachment, definition.names)
+    }
+
+    private func names(on database: Connection) async throws -> OrderNames {
+        try await order.names(
+            on: database, builtIn: "items is the built-in table. It can't be attached: it has an order already.")
+    }
+
+    /// Runs `body`. If a right is missing, and the table and schema brocot belong to two roles of which the current role is not a member, the
+    /// error names both.
+    private func namingBothOwners<Value>(
+        _ attacher: Attacher, _ database: Connection, _ body: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            let serverError = (error as? AttachError)?.serverError ?? Connection.serverError(in: error)
+            guard serverError?.sqlState == .insufficientPrivilege, let names = try? await names(on: database) else {
+                throw error
+            }
+            try await attacher.requireBothOwners(of: names)
+            throw error
+        }
     }
 
     private func definition(_ names: OrderNames, on database: Connection) async throws -> OrderDefinition {
@@ -175,9 +200,22 @@ struct AttachCommand: AsyncParsableCommand {
             return Stream.error.printText("\(wish): \(names.placeRowsCommand.printable)")
         }
         bar.end()
-        Stream.error.printText(
-            "Attached \(names.orderedTable.printable). Read it ORDER BY \(quoteIdentifier(names.rank).printable).")
+        Stream.error.printText(Self.result(of: plan, names))
         if let note = plan.noteOnUnplacedRows { Stream.error.printText(note.printable) }
+    }
+}
+
+extension AttachCommand {
+    /// What is said at the end, with the next step.
+    private static func result(of plan: AttachPlan, _ names: OrderNames) -> String {
+        let rows = "placed \(plan.placedRows == 1 ? "1 row" : "\(plan.placedRows) rows")"
+        let hadOrder = if case .keptOrder? = plan.rowsToPlace { true } else { false }
+        return """
+            Attached \(names.orderedTable.printable): \(hadOrder ? "kept its order, and " : "")\(rows). Read it ORDER BY \
+            \(quoteIdentifier(names.rank).printable). \
+            Next: brocot grant requester ROLE or brocot grant mover ROLE for your application, and brocot grant daemon ROLE if the daemon has a \
+            role of its own.
+            """
     }
 }
 

@@ -60,6 +60,22 @@ struct GrantCommand: AsyncParsableCommand {
         for reason in leftOut {
             Stream.error.printText("Left out: \(reason.printable). brocot doctor says what to do. Then run this again.")
         }
+        if kind == .daemon { try await warnOfRowSecurity(on: database) }
+    }
+
+    /// A daemon from which a policy hides rows moves nothing in that table, although it has all rights.
+    private func warnOfRowSecurity(on database: Connection) async throws {
+        for role in roles {
+            let hidden = try await database.inTransaction(.repeatableReadOnly) { connection throws(PostgresError) in
+                try RowSecurity.hidden(.all, from: role, on: connection)
+            }
+            guard !hidden.isEmpty else { continue }
+            Stream.error.printText(
+                """
+                Warning: \(RowSecurity.description(of: hidden, from: role).printable). Moves there wait until: \
+                ALTER ROLE \(quoteIdentifier(role).printable) BYPASSRLS. See "Row-level security" in docs/operations.md.
+                """)
+        }
     }
 
     private func printStatements(of database: Connection) async throws {

@@ -149,6 +149,9 @@ extension QueueError {
             "Run brocot doctor."
         default:
             switch databaseError?.sqlState {
+            // The server's function that refuses a statement from which a policy would hide rows.
+            case SQLState.insufficientPrivilege? where databaseError?.sourceFunction == "check_enable_rls":
+                "Give the daemon's role BYPASSRLS: ALTER ROLE … BYPASSRLS. See \"Row-level security\" in docs/operations.md"
             case SQLState.insufficientPrivilege?:
                 "Run brocot doctor. If a right is missing, as the owner: brocot grant daemon ROLE"
             case SQLState.undefinedColumn?, SQLState.undefinedTable?: "A table or column is missing. Run brocot doctor."

@@ -19,12 +19,18 @@ import Testing
         try await connection.query("SELECT id FROM tasks ORDER BY project_id, rank, id").map { try $0.decode(0) }
     }
 
-    @Test("brocot attach attaches a table in the given order, and reports nothing to do the second time")
+    @Test(
+        "brocot attach attaches a table in the given order, says how many rows it placed and what to do next, and has nothing to do the second time"
+    )
     func attach() async throws {
         let connection = try await database()
         let attached = try await BrocotProcess.run(Self.arguments + ["--order-by", "position"])
         #expect(attached.exitCode == 0)
-        #expect(attached.errors.contains("Attached public.tasks."))
+        #expect(
+            attached.errors.contains(
+                """
+                Attached public.tasks: placed 6 rows. Read it ORDER BY "rank". Next: brocot grant requester ROLE or brocot grant mover ROLE
+                """), "\(attached.errors)")
         #expect(try await order(on: connection) == [6, 4, 2, 5, 3, 1])
         let again = try await BrocotProcess.run(Self.arguments)
         #expect(again.exitCode == 0)
@@ -291,6 +297,8 @@ import Testing
         #expect(planned.output.contains("1 row is in a list but has no place"), "\(planned.output)")
         let attached = try await BrocotProcess.run(arguments)
         #expect(attached.exitCode == 0)
+        #expect(
+            attached.errors.contains("Attached public.jobs: kept its order, and placed 0 rows."), "\(attached.errors)")
         #expect(
             attached.errors.contains(
                 """

@@ -148,6 +148,31 @@ import Testing
         }
     }
 
+    @Test("brocot grant daemon warns of policies that would hide rows from the role, until it has BYPASSRLS")
+    func rowSecurity() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await createCards(on: owner)
+        try await owner.execute(script: "ALTER TABLE cards ENABLE ROW LEVEL SECURITY")
+        try await TestRole.with("daemon", owner: owner) { role in
+            let warning = "Warning: row-level security applies to \(role.name) on public.cards"
+            let steps: [(change: String, kind: String, isWarned: Bool)] = [
+                ("SELECT 1", "daemon", true), ("SELECT 1", "requester", false),
+                ("ALTER ROLE \(role.name) BYPASSRLS", "daemon", false),
+                ("ALTER ROLE \(role.name) NOBYPASSRLS; ALTER TABLE cards OWNER TO \(role.name)", "daemon", false),
+                ("ALTER TABLE cards FORCE ROW LEVEL SECURITY", "daemon", true),
+            ]
+            for step in steps {
+                try await owner.execute(script: step.change)
+                let granted = try await BrocotProcess.run("grant", step.kind, role.name)
+                #expect(granted.exitCode == 0, "\(step.change): \(granted.errors)")
+                #expect(granted.errors.contains(warning) == step.isWarned, "\(step.change): \(granted.errors)")
+                #expect(
+                    granted.errors.contains("ALTER ROLE \"\(role.name)\" BYPASSRLS") == step.isWarned,
+                    "\(step.change): \(granted.errors)")
+            }
+        }
+    }
+
     @Test("brocot grant names a role that doesn't exist, and changes nothing")
     func unknownRole() async throws {
         let result = try await BrocotProcess.run("grant", "reader", #"no "such" role"#)

@@ -66,9 +66,12 @@ import Testing
         }
     }
 
-    @Test("Row-level security on a user's table delays only that table's lists, and rejects nothing")
+    @Test(
+        "Row-level security on a user's table delays only that table's lists, rejects nothing, and the log says what to do"
+    )
     func ownTable() async throws {
         let owner = try await TestDatabase.current.connect()
+        let printed = PrintedText()
         try await owner.execute(
             script: """
                 CREATE TABLE public.cards (
@@ -83,13 +86,14 @@ import Testing
         try await GrantedRole.with(.daemon, owner: owner) { roles in
             let exitCode = try await RunningBrocot.run(
                 ["daemon", "--log-format", "json"], in: "/tmp", until: "security policy for table \\\"cards\\\"",
-                databaseURL: roles[0].url
+                databaseURL: roles[0].url, printing: printed
             ) { daemon in
                 try await expectApplied(2, on: owner)
                 daemon.send(SIGTERM)
             }
             #expect(exitCode == 0)
         }
+        #expect(printed.text.contains(#""next_step":"Give the daemon's role BYPASSRLS"#), "\(printed.text)")
         #expect(try await owner.query("SELECT FROM brocot.move_requests WHERE id = 1").count == 1)
         #expect(try await owner.query("SELECT FROM brocot.items").count == 1)
     }

@@ -99,6 +99,30 @@ package enum AccessGrants {
         return incomplete
     }
 
+    /// The roles with a daemon's characteristic rights, except the current role.
+    static func otherDaemons(on connection: isolated Connection) throws(PostgresError) -> [String] {
+        let current: String = try connection.query(DoctorStatements.user).single().decode(0)
+        var daemons: [String] = []
+        for row in try connection.query(AccessStatements.grantees) {
+            let role = try row.decode(1, as: String.self)
+            if try row.decode(0, as: String.self) == RoleKind.daemon.rawValue, role != current { daemons.append(role) }
+        }
+        return daemons
+    }
+
+    /// The roles with all rights of a daemon, if the current role owns Brocot's tables and lacks such rights itself: on tables of other owners. Then
+    /// the daemon does not run as the current role.
+    static func daemonsBesideOwner(on connection: isolated Connection) throws(PostgresError) -> [String] {
+        guard try connection.query(AccessStatements.ownsSchema).first?.decode(0) ?? false,
+            try !missing(.daemon, for: nil, on: connection).isEmpty
+        else { return [] }
+        var daemons: [String] = []
+        for role in try otherDaemons(on: connection) where try missing(.daemon, for: role, on: connection).isEmpty {
+            daemons.append(role)
+        }
+        return daemons
+    }
+
     private struct Incomplete: Error {
         let missing: [String]
     }

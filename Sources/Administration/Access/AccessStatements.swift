@@ -59,6 +59,14 @@ enum AccessStatements {
             AND relation.relname IN ('move_requests', 'sleepers')
         """
 
+    /// Whether the current role owns Brocot's tables, and is no superuser.
+    static let ownsSchema: SQL = """
+        SELECT NOT owner.rolsuper
+        FROM pg_catalog.pg_class AS registry
+        JOIN pg_catalog.pg_roles AS owner ON owner.oid = registry.relowner
+        WHERE registry.oid = \(SQL.relation(schema: "'brocot'", name: "'ordered_tables'")) AND owner.rolname = current_user
+        """
+
     /// The roles with the characteristic right of a kind, each with its kinds: a role that may delete requests, or set the sleep flag, is a
     /// daemon. Without these rights, a role that may insert requests is a requester, and one that may insert into the log is a mover; it may be
     /// both. A role that may only read items is a reader.
@@ -102,20 +110,31 @@ enum AccessStatements {
         LIMIT 100
         """
 
-    /// The tables whose policies apply to the current role: Brocot's own tables and, if requested, the registered ones.
-    static func restrictedTables(withRegistered: Bool) -> SQL {
-        """
-        SELECT pg_catalog.format('%I.%I', namespace.nspname, relation.relname) AS name
-        FROM pg_catalog.pg_class AS relation
-        JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = relation.relnamespace
-        WHERE relation.relrowsecurity AND relation.relkind IN ('r', 'p')
-            AND (namespace.nspname = 'brocot'
-                OR \(withRegistered) AND EXISTS (
-                    SELECT FROM brocot.ordered_tables AS registered
-                    WHERE registered.schema_name = namespace.nspname AND registered.table_name = relation.relname))
-            AND pg_catalog.row_security_active(relation.oid)
-        ORDER BY name
-        """
+    /// The tables whose policies apply to a role, nil for the current one: Brocot's own tables and, if requested, the registered ones.
+    static func restrictedTables(withRegistered: Bool, for role: String?) -> SQL {
+        // The server decides so for the current role, in `check_enable_rls`.
+        let applies: SQL =
+            role.map { role -> SQL in
+                """
+                EXISTS (
+                    SELECT FROM pg_catalog.pg_roles AS subject
+                    WHERE subject.rolname = \(role) AND NOT subject.rolsuper AND NOT subject.rolbypassrls
+                        AND (relation.relforcerowsecurity
+                            OR NOT pg_catalog.pg_has_role(subject.oid, relation.relowner, 'USAGE')))
+                """
+            } ?? "pg_catalog.row_security_active(relation.oid)"
+        return """
+            SELECT pg_catalog.format('%I.%I', namespace.nspname, relation.relname) AS name
+            FROM pg_catalog.pg_class AS relation
+            JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+            WHERE relation.relrowsecurity AND relation.relkind IN ('r', 'p')
+                AND (namespace.nspname = 'brocot'
+                    OR \(withRegistered) AND EXISTS (
+                        SELECT FROM brocot.ordered_tables AS registered
+                        WHERE registered.schema_name = namespace.nspname AND registered.table_name = relation.relname))
+                AND \(applies)
+            ORDER BY name
+            """
     }
 
     /// The names for which there is no role.

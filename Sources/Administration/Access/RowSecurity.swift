@@ -17,18 +17,18 @@ package enum RowSecurity {
         owns the table. See "Row-level security" in docs/operations.md.
         """
 
-    /// The tables, as `schema.table`, whose policies apply to the current role.
+    /// The tables, as `schema.table`, whose policies apply to a role; nil means the current role.
     package static func hidden(
-        _ tables: Tables, on connection: isolated Connection
+        _ tables: Tables, from role: String? = nil, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
-        var hidden: [String] = []
-        for row in try connection.query(AccessStatements.restrictedTables(withRegistered: tables == .all)) {
-            hidden.append(try row.decode(0))
+        try connection.query(AccessStatements.restrictedTables(withRegistered: tables == .all, for: role)).map {
+            row throws(PostgresError) in try row.decode(0)
         }
-        return hidden
     }
 
-    package static func description(of hidden: [String]) -> String {
-        "row-level security applies to this role on \(hidden.joined(separator: ", ")), and the daemon must see every row"
+    package static func description(of hidden: [String], from role: String? = nil) -> String {
+        """
+        row-level security applies to \(role ?? "this role") on \(hidden.joined(separator: ", ")), and the daemon must see every row
+        """
     }
 }

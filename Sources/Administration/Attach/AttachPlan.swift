@@ -46,18 +46,14 @@ package struct AttachPlan: Sendable {
     /// The rows that are placed after the steps; nil if the table is attached already. ``Attachment/plan(forOtherRoles:)`` finds out whether
     /// they are all rows.
     package internal(set) var rowsToPlace: RowsToPlace?
+    /// How many rows were placed after the steps; 0 before that.
+    package internal(set) var placedRows = 0
     /// Whether the placing of rows, or of none, must be finished after the steps.
     package var fills: Bool { rowsToPlace != nil }
-    /// Notes about the table for the person who attaches it.
-    package let notes: [String]
-    /// How many rows are left without a place, and how they get one; nil if there are none.
-    package var noteOnUnplacedRows: String? {
-        guard case .keptOrder(let count)? = rowsToPlace, count > 0 else { return nil }
-        return """
-            The table has an order already. \(count == 1 ? "1 row is in a list but has" : "\(count) rows are in a list but have") no \
-            place (new, removed from the order, or never placed). To place all of them: \(definition.names.placeRowsCommand)
-            """
-    }
+    /// The user's triggers that fire before an UPDATE and after Brocot's triggers.
+    let laterTriggers: [String]
+    /// The user's triggers that fire when a row is placed.
+    let triggersOfPlacing: [String]
     /// A query for whether a row has values in columns with the names of the rank columns, and these values are no rank; nil if no row
     /// can have such values.
     let hasForeignRanks: SQL?
@@ -90,12 +86,8 @@ package struct AttachPlan: Sendable {
         removalOfEqualRanks = rowsToPlace != nil && mayHaveEqualRanks ? EqualRanks(columns).step : nil
         isRegistered = table.registered != nil
         hasForeignRanks = Self.hasForeignRanks(objects, table)
-        notes = table.laterTriggers.map {
-            """
-            Trigger \($0) fires after Brocot's triggers. If it changes the list of a row, the row keeps its rank, and the \
-            unique index may refuse that. Give the trigger a name that sorts before \(definition.names.keepTrigger).
-            """
-        }
+        laterTriggers = table.laterTriggers
+        triggersOfPlacing = table.triggersOfPlacing
     }
 
     /// See ``hasForeignRanks``. The constraint would refuse rows with such values.

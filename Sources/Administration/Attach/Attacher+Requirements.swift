@@ -11,6 +11,32 @@ extension Attacher {
         if case .other(let reason) = table.kind { throw .refused("\(names.title): \(reason)") }
     }
 
+    /// Makes sure that the current role is a member of the table's owner and of the owner of Brocot's tables, if these are two roles. Only the
+    /// catalog is read, so it needs no right on either of them.
+    ///
+    /// - Throws: ``AttachError/refused(_:)``, with both owners.
+    package func requireBothOwners(of names: OrderNames) async throws(AttachError) {
+        let owners: (table: String, schema: String, isSuperuser: Bool)? = try await wrappingErrors {
+            try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.settings) {
+                connection throws(PostgresError) in
+                try connection.query(CatalogStatements.missingOwners(names)).first.map { row throws(PostgresError) in
+                    (try row.decode(0), try row.decode(1), try row.decode(2))
+                }
+            }
+        }
+        guard let owners else { return }
+        // A member of a superuser could do everything.
+        let grant = """
+            : GRANT \(quoteIdentifier(owners.schema)) TO \(quoteIdentifier(owners.table)), attach as \(owners.table), and REVOKE it \
+            after brocot grant
+            """
+        throw .refused(
+            """
+            \(names.title) belongs to \(owners.table), schema brocot to \(owners.schema). Run this as a role that is a member of \
+            both\(owners.isSuperuser ? "" : grant). Nothing was changed.
+            """)
+    }
+
     /// Makes sure that the current role may run these steps.
     ///
     /// - Parameters:

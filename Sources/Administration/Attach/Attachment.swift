@@ -42,6 +42,7 @@ package struct Attachment: Sendable {
         let table = try await attacher.describe(names, listColumns: definition.listColumns)
         var plan = try AttachPlan(definition, on: table, mayChangeOptions: mayChangeOptions)
         if !forOtherRoles {
+            if plan.fills { try await attacher.requireBothOwners(of: names) }
             try attacher.requireOwners(
                 of: table, names, for: plan.steps, printedBy: "brocot attach --sql", fills: plan.fills)
         }
@@ -62,7 +63,7 @@ package struct Attachment: Sendable {
     /// - Parameters:
     ///   - beginning: Called before each step.
     ///   - placing: Called with the number of placed rows and the number of all rows to place.
-    /// - Returns: The plan that was carried out.
+    /// - Returns: The plan that was carried out, with ``AttachPlan/placedRows``.
     /// - Throws: Why the table is not attached, or not all of its rows are placed.
     @discardableResult
     package func run(
@@ -70,7 +71,7 @@ package struct Attachment: Sendable {
     ) async throws(AttachError) -> AttachPlan {
         _ = try await plan()
         return try await attacher.exclusively { () async throws(AttachError) in
-            let plan = try await plan()
+            var plan = try await plan()
             for note in plan.notes { logger.warning("\(note)") }
             warnOfUnusedOrder(plan)
             tell(removedRanks: try await attacher.run(plan, starting: beginning))
@@ -78,7 +79,7 @@ package struct Attachment: Sendable {
                 if case .stored(let count) = rows {
                     logger.notice("continuing with the \(count) rows that are not placed yet")
                 }
-                try await filling(plan).run(rows, orderedBy: order, progress: placing)
+                plan.placedRows = try await filling(plan).run(rows, orderedBy: order, progress: placing)
             }
             return plan
         }

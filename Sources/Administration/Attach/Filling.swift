@@ -61,15 +61,17 @@ struct Filling: Sendable {
     ///   - order: The text after ORDER BY; nil means by the item column. It is used if all rows are placed. Names without a
     ///     schema are looked up in `pg_catalog` only, so that no object of another role is preferred.
     ///   - progress: Called with the number of placed rows and the number of all rows.
+    /// - Returns: How many rows it placed.
     /// - Throws: An error of the database. The rows that are placed stay placed, and the next run continues after them.
+    @discardableResult
     func run(
         _ rows: RowsToPlace, orderedBy order: String?, progress: @Sendable (Int, Int) -> Void
-    ) async throws(AttachError) {
+    ) async throws(AttachError) -> Int {
         var isOrderStored = rows != .all
         do throws(AttachError) {
             if rows == .all { try await store(orderedBy: order) }
             isOrderStored = true
-            try await place(progress)
+            return try await place(progress)
         } catch {
             guard case .database(let error) = error else { throw error }
             throw .unfinished(orderedTable: names.orderedTable, isOrderStored: isOrderStored, error)
@@ -115,9 +117,9 @@ struct Filling: Sendable {
         }
     }
 
-    private func place(_ progress: @Sendable (Int, Int) -> Void) async throws(AttachError) {
+    private func place(_ progress: @Sendable (Int, Int) -> Void) async throws(AttachError) -> Int {
         try await wrappingErrors {
-            try await place(try await count(), rowLookUp(), progress)
+            let placed = try await place(try await count(), rowLookUp(), progress)
             try await connection.inTransaction(.callersReadCommitted, settings: TableReader.settings) {
                 [names] connection throws(PostgresError) in
                 try connection.execute(script: StepRunner.becomeRegistryOwner)
@@ -125,6 +127,7 @@ struct Filling: Sendable {
                     _ = try connection.execute(SQL(unsafeRaw: statement))
                 }
             }
+            return placed
         }
     }
 
@@ -146,21 +149,23 @@ struct Filling: Sendable {
 
     /// Passes through the remaining rows until all are placed. Rows that other sessions have locked are left for the next pass,
     /// so that there is no deadlock with a session that updates rows in another order. A batch fails if another session moves one of its
-    /// rows to another partition meanwhile; smaller batches are faster, and so they fail less often.
-    private func place(_ total: Int, _ lookUp: RowLookUp, _ progress: @Sendable (Int, Int) -> Void) async throws {
-        var (remaining, last, size) = (total, 0 as Int64, batchSize)
+    /// rows to another partition meanwhile; smaller batches are faster, and so they fail less often. Returns how many rows it placed.
+    private func place(_ total: Int, _ lookUp: RowLookUp, _ progress: @Sendable (Int, Int) -> Void) async throws -> Int
+    {
+        var (remaining, placed, last, size) = (total, 0, 0 as Int64, batchSize)
         var wait = LockedRowsWait(names, timeToNotice: timeToNotice, logger: logger)
         while remaining > 0 {
             try Task.checkCancellation()
             let (begin, remainingBefore) = (last, remaining)
-            let (removed, end) = try await retryingConflicts { failures in
+            let batch = try await retryingConflicts { failures in
                 if failures > 0 { size = max(1, size / 2) }
                 return try await placeBatch(after: begin, size: size, lookUp)
             }
             size = min(2 * size, batchSize)
-            remaining -= removed
+            remaining -= batch.removed
+            placed += batch.placed
             progress(total - remaining, total)
-            guard let end else {
+            guard let end = batch.end else {
                 last = 0
                 // The remaining rows may have been deleted meanwhile. Otherwise other sessions have locked them.
                 remaining = try await count()
@@ -169,12 +174,16 @@ struct Filling: Sendable {
             }
             last = end
         }
+        return placed
     }
 
-    /// Returns how many rows it removed from `brocot.rows_to_place`, and the last number that it read: nil at the end.
+    /// Returns how many rows it removed from `brocot.rows_to_place`, how many of them it placed, and the last number that it read: nil at the
+    /// end.
     ///
     /// - Throws: ``AttachError/rowNotWritten(orderedTable:item:)``; an error of the database.
-    private func placeBatch(after begin: Int64, size: Int, _ lookUp: RowLookUp) async throws -> (Int, Int64?) {
+    private func placeBatch(
+        after begin: Int64, size: Int, _ lookUp: RowLookUp
+    ) async throws -> (removed: Int, placed: Int, end: Int64?) {
         try await connection.inTransaction(settings: statements.settings) {
             [statements, names] connection throws in
             let row = try connection.query(statements.batch(after: begin, size: size, lookUp)).single()
@@ -182,7 +191,7 @@ struct Filling: Sendable {
                 // The next run would take a row with another rank for placed. So the batch is rolled back.
                 throw AttachError.rowNotWritten(orderedTable: names.orderedTable, item: item)
             }
-            return (try row.decode(0), try row.decode(1))
+            return (removed: try row.decode(0), placed: try row.decode(3), end: try row.decode(1))
         }
     }
 }

@@ -103,8 +103,8 @@ struct FillingStatements {
     }
 
     /// Places the next rows, and removes from `brocot.rows_to_place` the rows that are now placed, deleted, or in another list. Returns
-    /// how many it removed, the last number that it read (NULL at the end), and the item of a row that was not written as asked, although
-    /// this session had locked it: a trigger or policy is the cause.
+    /// how many it removed, the last number that it read (NULL at the end), the item of a row that was not written as asked, although
+    /// this session had locked it: a trigger or policy is the cause. The last value is how many rows it placed.
     ///
     /// The rows are found by their keys once, and then by their locations. Otherwise, without statistics, the planner could expect few rows
     /// without a rank, and would read all of them for each row.
@@ -138,7 +138,8 @@ struct FillingStatements {
             RETURNING done.number
         )
         SELECT (SELECT count(*) FROM removed), (SELECT max(waiting.number) FROM waiting),
-            (SELECT locked.text FROM locked WHERE locked.number NOT IN (SELECT as_asked.number FROM as_asked) LIMIT 1)
+            (SELECT locked.text FROM locked WHERE locked.number NOT IN (SELECT as_asked.number FROM as_asked) LIMIT 1),
+            (SELECT count(*) FROM as_asked)
         """
     }
 }

@@ -91,6 +91,25 @@ extension CatalogStatements {
         """
     }
 
+    /// The user's enabled triggers on an UPDATE of these columns of the table, without those that have a condition: nobody can tell whether it holds.
+    /// A partition can have row triggers of its own.
+    static func triggersOfPlacing(of relation: Int64, _ rankColumns: [String]) -> SQL {
+        """
+        SELECT DISTINCT trigger.tgname::text
+        FROM pg_trigger AS trigger
+        JOIN pg_proc AS function ON function.oid = trigger.tgfoid
+        WHERE trigger.tgrelid IN (
+                SELECT \(relation)::oid UNION SELECT part.relid FROM pg_partition_tree(\(relation)::oid::regclass) AS part)
+            AND (trigger.tgrelid = \(relation)::oid OR trigger.tgtype & 1 = 1)
+            AND trigger.tgtype & 16 = 16 AND trigger.tgenabled IN ('O', 'A') AND NOT trigger.tgisinternal
+            AND trigger.tgqual IS NULL AND function.pronamespace <> 'brocot'::regnamespace
+            AND (cardinality(trigger.tgattr::int2[]) = 0 OR EXISTS (
+                SELECT FROM pg_attribute AS stored
+                WHERE stored.attrelid = trigger.tgrelid AND stored.attnum = ANY (trigger.tgattr::int2[])
+                    AND stored.attname = ANY (\(rankColumns)::text[]::name[])))
+        """
+    }
+
     /// The columns of ``functions(_:)``.
     enum FunctionColumn: Int { case name, body, isSecurityDefiner, settings, isExecutable }
 

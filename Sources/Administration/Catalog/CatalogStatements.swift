@@ -86,6 +86,20 @@ enum CatalogStatements {
         """
     }
 
+    /// The owner of a table, the owner of Brocot's tables, and whether the latter is a superuser, if the owners are two roles and the current role
+    /// is not a member of both.
+    static func missingOwners(_ names: OrderNames) -> SQL {
+        """
+        SELECT pg_get_userbyid(relation.relowner)::text, owner.rolname::text, owner.rolsuper
+        FROM pg_class AS relation
+        JOIN pg_class AS registry ON registry.oid = \(SQL.relation(schema: "'brocot'", name: "'ordered_tables'"))
+        JOIN pg_roles AS owner ON owner.oid = registry.relowner
+        WHERE relation.oid = \(SQL.relation(schema: "\(names.schema)", name: "\(names.table)"))
+            AND relation.relowner <> registry.relowner
+            AND NOT (pg_has_role(relation.relowner, 'MEMBER') AND pg_has_role(registry.relowner, 'MEMBER'))
+        """
+    }
+
     /// The columns of ``columns(of:)``.
     enum AttributeColumn: Int {
         case name, type, declaredType, isNotNull, isGenerated, hasDefault, isIdentityAlways, isIdentity,

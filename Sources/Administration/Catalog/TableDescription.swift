@@ -146,6 +146,8 @@ package struct TableDescription: Hashable, Sendable {
     package let triggersElsewhere: [TriggerElsewhere]
     /// The user's triggers that fire before an UPDATE and after Brocot's triggers.
     package let laterTriggers: [String]
+    /// The user's triggers that fire when a row is placed, as far as the catalog tells: those without a condition.
+    package let triggersOfPlacing: [String]
     /// The triggers' functions, by name.
     package let functions: [String: Function]
     /// The row of the registry; nil if the order is not registered.

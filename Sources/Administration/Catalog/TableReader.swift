@@ -69,6 +69,9 @@ package enum TableReader {
             laterTriggers: try texts(
                 CatalogStatements.laterTriggers(of: oid, than: names.leaveTrigger), on: connection
             ).sorted(),
+            triggersOfPlacing: try texts(
+                CatalogStatements.triggersOfPlacing(of: oid, names.rankColumns), on: connection
+            ).sorted(),
             functions: try functions(names, ofTable: oid, on: connection),
             registered: registered,
             faultOfCondition: try registered?.definition.visible.flatMap { condition throws(PostgresError) in

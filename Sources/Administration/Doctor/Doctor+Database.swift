@@ -6,6 +6,13 @@ extension Doctor {
         await attempt("privileges", connection) { [role] connection throws(PostgresError) in
             let missing = try AccessGrants.missing(role, for: nil, on: connection)
             guard !missing.isEmpty else { return .ok("privileges", "this role has all rights of a \(role.rawValue)") }
+            let daemons = role == .daemon ? try AccessGrants.daemonsBesideOwner(on: connection) : []
+            guard daemons.isEmpty else {
+                return .ok(
+                    "privileges",
+                    "this role owns schema brocot, and another role has all rights of a daemon: \(Self.shortened(daemons))"
+                )
+            }
             return .failure(
                 "privileges", "a \(role.rawValue) also needs \(Self.shortened(missing))", details: missing,
                 advice: """
@@ -43,8 +50,19 @@ extension Doctor {
     func rowSecurity(_ connection: Connection) async -> CheckResult {
         await attempt("policies", connection) { connection throws(PostgresError) in
             let hidden = try RowSecurity.hidden(.all, on: connection)
-            guard !hidden.isEmpty else { return .ok("policies", "no policy applies to this role") }
-            return .failure("policies", RowSecurity.description(of: hidden), advice: RowSecurity.advice)
+            let daemons = hidden.isEmpty ? [] : try AccessGrants.daemonsBesideOwner(on: connection)
+            guard hidden.isEmpty || !daemons.isEmpty else {
+                return .failure("policies", RowSecurity.description(of: hidden), advice: RowSecurity.advice)
+            }
+            var findings: [String] = []
+            for role in try AccessGrants.otherDaemons(on: connection) {
+                let hidden = try RowSecurity.hidden(.all, from: role, on: connection)
+                if !hidden.isEmpty { findings.append(RowSecurity.description(of: hidden, from: role)) }
+            }
+            guard findings.isEmpty else {
+                return .warning("policies", findings.joined(separator: "; "), advice: RowSecurity.advice)
+            }
+            return .ok("policies", "no policy applies to \(daemons.isEmpty ? "this role" : Self.shortened(daemons))")
         }
     }
 

@@ -121,10 +121,26 @@ package struct Doctor: Sendable {
             guard !error.isConnectionLost else { return Self.connectionLost(check, error) }
             let message = "could not be checked: \(error.message)"
             guard error.sqlState != .insufficientPrivilege else {
+                if let advice = await adviceBesideDaemon(on: connection) {
+                    return .warning(check, message, advice: advice)
+                }
                 return .failure(check, message, advice: await grantAdvice(on: connection))
             }
             return .warning(check, message, advice: Self.advice(after: error))
         }
+    }
+
+    /// Who can run a check, if the current role owns schema `brocot` but need not have the rights of a daemon, because another role has them;
+    /// otherwise nil.
+    private func adviceBesideDaemon(on connection: Connection) async -> String? {
+        guard role == .daemon,
+            let daemons = try? await connection.inTransaction(
+                .repeatableReadOnly,
+                { connection throws(PostgresError) in
+                    try AccessGrants.daemonsBesideOwner(on: connection)
+                }), !daemons.isEmpty
+        else { return nil }
+        return "Run brocot doctor as the daemon's role: \(Self.shortened(daemons))."
     }
 
     /// What to do if the server says that the current role lacks a right.
