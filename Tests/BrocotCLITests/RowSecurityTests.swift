@@ -66,6 +66,22 @@ import Testing
         }
     }
 
+    @Test("brocot doctor of a role that sees all rows warns of policies that hide rows from a daemon's role")
+    func hiddenFromOtherRole() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(script: "ALTER TABLE brocot.items ENABLE ROW LEVEL SECURITY")
+        try await GrantedRole.with(.daemon, .requester, owner: owner) { roles in
+            let warning = "warn  policies    row-level security applies to \(roles[0].name) on brocot.items"
+            let hidden = try await BrocotProcess.run("doctor")
+            #expect(hidden.exitCode == 0)
+            #expect(hidden.output.contains(warning), "\(hidden.output)")
+            #expect(!hidden.output.contains("applies to \(roles[1].name)"), "\(hidden.output)")
+            try await owner.execute(script: "ALTER ROLE \(roles[0].name) BYPASSRLS")
+            let seen = try await BrocotProcess.run("doctor")
+            #expect(seen.output.contains("ok    policies    no policy applies to this role"), "\(seen.output)")
+        }
+    }
+
     @Test(
         "Row-level security on a user's table delays only that table's lists, rejects nothing, and the log says what to do"
     )
