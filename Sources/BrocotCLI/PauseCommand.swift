@@ -32,6 +32,6 @@ struct PauseCommand: AsyncParsableCommand {
     }
 
     private static func advice(_ name: String) -> String {
-        "To pause a list of the built-in table: brocot pause items \(StatusText.quoted(name))"
+        "To pause a list of the built-in table: brocot pause \(name.hasPrefix("-") ? "-- " : "")items \(StatusText.quoted(name))"
     }
 }

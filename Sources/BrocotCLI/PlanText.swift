@@ -48,7 +48,8 @@ enum PlanText {
             -- Then run the same brocot attach without --sql. It places the existing rows in batches, and makes functions for moves at once.
             -- Until then, moves of this table wait.
             """
-        return script(plan.steps) + (plan.fills && !plan.steps.isEmpty ? "\n\n\(end)" : "")
+        guard plan.fills else { return script(plan.steps) }
+        return plan.steps.isEmpty ? end : "\(script(plan.steps))\n\n\(end)"
     }
 
     /// A script. A comment before each transaction says which role must run it.

@@ -77,6 +77,8 @@ import Testing
             try await connection.execute(script: statement)
         }
         #expect(printed.output.hasSuffix("-- Until then, moves of this table wait.\n"))
+        let rest = try await BrocotProcess.run(Self.arguments + ["--sql"])
+        #expect(rest.output.hasPrefix("-- Then run the same brocot attach without --sql."), "\(rest.output)")
         let attached = try await BrocotProcess.run(Self.arguments + ["--order-by", "position"])
         #expect(attached.errors.split(separator: "\n").count == 1)
         #expect(try await order(on: connection) == [6, 4, 2, 5, 3, 1])

@@ -87,5 +87,33 @@ struct MoveNowLockTests {
         _ = try await connection.query(
             "SELECT brocot.lock_lists(ARRAY['2026-02-01', NULL], ordered_table => 'public.days')")
         _ = try await connection.query("SELECT brocot.lock_lists('{}'::date[], ordered_table => 'public.days')")
+        _ = try await connection.query(
+            "SELECT brocot.lock_lists('{{2026-02-01},{2026-02-02}}'::text[], ordered_table => 'public.days')")
+    }
+
+    @Test("lock_lists locks the lists of a table that is being filled, because transactions that insert rows call it")
+    func filling() async throws {
+        let caller = try await SQLCaller()
+        try await caller.createTasks(lists: ["1"], items: ["1"])
+        try await caller.connection.execute(
+            "UPDATE brocot.ordered_tables SET being_filled = true WHERE name = 'public.tasks'")
+        try await caller.connection.execute(
+            script: "BEGIN; SELECT brocot.lock_lists('{1}', ordered_table => 'public.tasks')")
+        #expect(try await caller.lockedLists(among: ["1", "2"], of: "public.tasks") == ["1"])
+    }
+
+    @Test("lock_lists runs no cast of a type's owner")
+    func castOfOwner() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TYPE mood AS ENUM ('good');
+                CREATE FUNCTION spy(text) RETURNS mood LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the cast ran'; END $$;
+                CREATE CAST (text AS mood) WITH FUNCTION spy(text);
+                CREATE TABLE days (id int PRIMARY KEY, mood mood, rank_num bigint, rank_den bigint, rank numeric);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.days', 'public', 'days', '{mood}', 'id', false);
+                """)
+        _ = try await connection.query("SELECT brocot.lock_lists('{good}', ordered_table => 'public.days')")
     }
 }

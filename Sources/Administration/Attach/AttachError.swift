@@ -24,7 +24,7 @@ package enum AttachError: Error, Sendable {
     case rowNotWritten(orderedTable: String, item: String)
     /// The database failed during a step. The finished steps stay, and the same command continues after them.
     case stepFailed(step: String, PostgresError)
-    /// The repair of a missing rank column ended before all ranks were there again. Moves of the table wait.
+    /// The repair of a missing rank column ended early. Moves of the table wait.
     indirect case unfinishedRepair(OrderNames, AttachError)
     /// The database failed, or refused a statement.
     case database(PostgresError)
@@ -47,7 +47,7 @@ extension AttachError {
 extension AttachError {
     package static func adviceAfterUnfinishedRepair(of orderedTable: String) -> String {
         """
-        Moves of \(orderedTable) wait, because its ranks are not all there. Run brocot check --repair again, and then brocot attach with the \
+        Moves of \(orderedTable) wait, because the repair has not ended. Run brocot check --repair again, and then brocot attach with the \
         same options as before.
         """
     }

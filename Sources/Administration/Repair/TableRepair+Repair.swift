@@ -15,7 +15,7 @@ extension TableRepair {
             isLocked = error.isForLock
             var text = names.withoutTable("\(error)".replacing("\n", with: " "))
             if error.serverError?.sqlState == .insufficientPrivilege {
-                text += ". \(TableRepair.adviceOnRights)"
+                text += "\(text.hasSuffix(".") ? "" : ".") \(TableRepair.adviceOnRights)"
             }
             self.text = text
         }
@@ -87,9 +87,13 @@ extension TableRepair {
         try await attacher.run(refusal, on: definition.names)
         do throws(AttachError) {
             try await OlderMovesWait(connection: connection).run()
-        } catch {
-            try await attacher.run(allowance, on: definition.names)
-            throw error
+        } catch let reason {
+            do throws(AttachError) {
+                try await attacher.run(allowance, on: definition.names)
+            } catch {
+                throw .unfinishedRepair(definition.names, reason)
+            }
+            throw reason
         }
     }
 

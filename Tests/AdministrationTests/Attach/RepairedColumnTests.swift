@@ -79,7 +79,7 @@ import Testing
         #expect(
             message.hasSuffix(
                 """
-                Moves of public.tasks wait, because its ranks are not all there. Run brocot check --repair again, and then brocot attach with \
+                Moves of public.tasks wait, because the repair has not ended. Run brocot check --repair again, and then brocot attach with \
                 the same options as before.
                 """), "\(message)")
         try await fixture.connection.execute("DROP TRIGGER refuse ON tasks")
