@@ -12,6 +12,8 @@ extension AttachError {
         case .unfinished(let orderedTable, let isOrderStored, let error):
             return Self.unfinished(orderedTable: orderedTable.printable, isOrderStored: isOrderStored, error)
                 .description
+        case .rowRefused(let orderedTable, let item, let error):
+            return Self.rowRefused(orderedTable: orderedTable.printable, item: item.printable, error).description
         case .unfinishedRepair(let names, let error):
             return "\(error.printable)\n\(Self.adviceAfterUnfinishedRepair(of: names.orderedTable.printable))"
         case .stepFailed(let step, let error): return Self.stepFailed(step: step.printable, error).description

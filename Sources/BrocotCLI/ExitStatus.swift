@@ -80,7 +80,9 @@ enum ExitStatus: Int32, Sendable {
         switch error {
         case .refused: .usage
         case .lockTimeout, .busy, .listLocked: .lockTimeout
-        case .database(let error), .stepFailed(_, let error), .unfinished(_, _, let error): status(of: error)
+        case .database(let error), .stepFailed(_, let error), .unfinished(_, _, let error),
+            .rowRefused(_, _, let error):
+            status(of: error)
         case .unfinishedRepair(_, let error): status(of: error)
         case .equalRanks, .lockInOtherSession, .rowNotWritten, .cancelled: .failed
         }

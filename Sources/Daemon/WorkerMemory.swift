@@ -127,7 +127,7 @@ struct WorkerMemory {
     }
 
     private mutating func noteEndOfOutage() {
-        failures.noteSuccess("batches are decided again")
+        failures.noteSuccess("batches fail no longer")
         searches.noteSuccess("batches need not be made smaller any more")
     }
 }

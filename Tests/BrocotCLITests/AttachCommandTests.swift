@@ -152,7 +152,10 @@ import Testing
         #expect(result.exitCode == 1)
         #expect(
             result.errors.contains(
-                "The steps above stay, and requests for public.tasks wait until you run the same brocot attach again."),
+                """
+                from getting its rank. The steps above stay, and requests for public.tasks wait. Change the row, \
+                the trigger or the constraint, and run the same brocot attach again.
+                """),
             "\(result.errors)")
         let check = try await BrocotProcess.run("check")
         #expect(check.exitCode == 7)

@@ -64,7 +64,7 @@ import Testing
         memory.note(decided([ListIdentifier("b")]))
         #expect(messages == ["nothing was decided; trying again"])
         memory.note(.idle)
-        #expect(messages.last == "batches are decided again")
+        #expect(messages.last == "batches fail no longer")
     }
 
     @Test("A search for the cause of a failure is logged when it begins, and not again while it goes on") func search()

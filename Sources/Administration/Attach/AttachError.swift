@@ -22,6 +22,8 @@ package enum AttachError: Error, Sendable {
     case unfinished(orderedTable: String, isOrderStored: Bool, PostgresError)
     /// A trigger or policy kept a row from getting its rank. The finished steps stay, and requests wait.
     case rowNotWritten(orderedTable: String, item: String)
+    /// A trigger or constraint refused to let a row get its rank. The finished steps stay, and requests wait.
+    case rowRefused(orderedTable: String, item: String, PostgresError)
     /// The database failed during a step. The finished steps stay, and the same command continues after them.
     case stepFailed(step: String, PostgresError)
     /// The repair of a missing rank column ended early. Moves of the table wait.
@@ -36,15 +38,13 @@ extension AttachError {
     package var serverError: PostgresError? {
         switch self {
         case .database(let error), .stepFailed(_, let error), .unfinished(_, _, let error),
-            .equalRanks(_, _, let error):
+            .equalRanks(_, _, let error), .rowRefused(_, _, let error):
             error
         case .unfinishedRepair(_, let error): error.serverError
         case .refused, .lockTimeout, .listLocked, .busy, .lockInOtherSession, .rowNotWritten, .cancelled: nil
         }
     }
-}
 
-extension AttachError {
     package static func adviceAfterUnfinishedRepair(of orderedTable: String) -> String {
         """
         Moves of \(orderedTable) wait, because the repair has not ended. Run brocot check --repair again, and then brocot attach with the \
@@ -58,7 +58,8 @@ extension AttachError {
         case .lockTimeout, .listLocked: true
         case .database(let error), .stepFailed(_, let error): error.sqlState == .lockNotAvailable
         case .unfinishedRepair(_, let error): error.isForLock
-        case .refused, .busy, .lockInOtherSession, .equalRanks, .unfinished, .rowNotWritten, .cancelled: false
+        case .refused, .busy, .lockInOtherSession, .equalRanks, .unfinished, .rowNotWritten, .rowRefused, .cancelled:
+            false
         }
     }
 
@@ -67,7 +68,8 @@ extension AttachError {
         switch self {
         case .busy, .lockInOtherSession, .cancelled: true
         case .unfinishedRepair(_, let error): error.concernsAllTables
-        case .refused, .lockTimeout, .listLocked, .equalRanks, .unfinished, .rowNotWritten, .stepFailed, .database:
+        case .refused, .lockTimeout, .listLocked, .equalRanks, .unfinished, .rowNotWritten, .rowRefused, .stepFailed,
+            .database:
             serverError?.isConnectionLost == true
         }
     }
@@ -118,6 +120,12 @@ extension AttachError: CustomStringConvertible {
             """
             The row of item '\(item)' was not written as asked: a trigger or policy of the table changes or prevents the change of its rank. The \
             steps above stay, and requests for \(orderedTable) wait. Change the trigger or policy, and run the same brocot attach again.
+            """
+        case .rowRefused(let orderedTable, let item, let error):
+            """
+            \(error)
+            This error of a trigger or constraint of the table prevents the row of item '\(item)' from getting its rank. The steps above \
+            stay, and requests for \(orderedTable) wait. Change the row, the trigger or the constraint, and run the same brocot attach again.
             """
         case .stepFailed(let step, let error):
             """

@@ -62,7 +62,8 @@ struct Filling: Sendable {
     ///     schema are looked up in `pg_catalog` only, so that no object of another role is preferred.
     ///   - progress: Called with the number of placed rows and the number of all rows.
     /// - Returns: How many rows it placed.
-    /// - Throws: An error of the database. The rows that are placed stay placed, and the next run continues after them.
+    /// - Throws: An error of the database, or the row that the table refused. The rows that are placed stay placed, and the next run
+    ///   continues after them.
     @discardableResult
     func run(
         _ rows: RowsToPlace, orderedBy order: String?, progress: @Sendable (Int, Int) -> Void
@@ -159,7 +160,7 @@ struct Filling: Sendable {
             let (begin, remainingBefore) = (last, remaining)
             let batch = try await retryingConflicts { failures in
                 if failures > 0 { size = max(1, size / 2) }
-                return try await placeBatch(after: begin, size: size, lookUp)
+                return try await placeBatch(after: begin, size: &size, lookUp)
             }
             size = min(2 * size, batchSize)
             remaining -= batch.removed
@@ -175,6 +176,26 @@ struct Filling: Sendable {
             last = end
         }
         return placed
+    }
+
+    /// Places the next rows. If the table refuses one of them, smaller batches place the rows before it, so that the error can name the row.
+    ///
+    /// - Parameter size: The most rows. It is halved as long as the table refuses a row.
+    private func placeBatch(
+        after begin: Int64, size: inout Int, _ lookUp: RowLookUp
+    ) async throws -> (removed: Int, placed: Int, end: Int64?) {
+        while true {
+            do {
+                return try await placeBatch(after: begin, size: size, lookUp)
+            } catch let error as PostgresError where FailureClass(.database(error)) == .request {
+                guard size == 1 else {
+                    size /= 2
+                    continue
+                }
+                let item: String = try await connection.query(statements.item(after: begin)).single().decode(0)
+                throw AttachError.rowRefused(orderedTable: names.orderedTable, item: item, error)
+            }
+        }
     }
 
     /// Returns how many rows it removed from `brocot.rows_to_place`, how many of them it placed, and the last number that it read: nil at the

@@ -23,6 +23,15 @@ struct FillingStatements {
         """
     }
 
+    /// The item of the first row to place that has a higher number.
+    func item(after number: Int64) -> SQL {
+        """
+        SELECT next.item FROM brocot.rows_to_place AS next
+        WHERE next.ordered_table OPERATOR(pg_catalog.=) \(names.orderedTable) AND next.number OPERATOR(pg_catalog.>) \(number)
+        ORDER BY next.number LIMIT 1
+        """
+    }
+
     /// Whether a row has a rank.
     var hasOrder: SQL { "SELECT EXISTS (SELECT FROM \(table) WHERE \(columns.rank) IS NOT NULL)" }
 

@@ -55,6 +55,33 @@ import Testing
         #expect(try await fixture.connection.query(SQL(unsafeRaw: isAsOrdered)).single().decode(0, as: Bool.self))
     }
 
+    @Test(
+        "If a trigger or constraint refuses a row, the placing of rows ends, and the row is named",
+        arguments: [
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+            CREATE TRIGGER refuse BEFORE UPDATE ON tasks FOR EACH ROW WHEN (OLD.id = 77) EXECUTE FUNCTION refuse();
+            """,
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+            CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON tasks DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW WHEN (OLD.id = 77) EXECUTE FUNCTION refuse();
+            """, "ALTER TABLE tasks ADD CHECK (id <> 77) NOT VALID;",
+        ])
+    func refusals(script: String) async throws {
+        let (fixture, filling) = try await prepared()
+        try await fixture.connection.execute(script: script)
+        let error = await #expect(throws: AttachError.self) {
+            try await filling.run(.all, orderedBy: "id DESC") { _, _ in }
+        }
+        #expect("\(try #require(error))".contains("prevents the row of item '77' from getting its rank"))
+        let placed = try await fixture.connection.query("SELECT count(*) FROM tasks WHERE rank IS NOT NULL").single()
+        let before = try await fixture.connection.query(
+            "SELECT count(*) FROM brocot.rows_to_place WHERE number > (SELECT number FROM brocot.rows_to_place WHERE item = '77')"
+        ).single()
+        #expect(try placed.decode(0) + before.decode(0, as: Int.self) == 999)
+    }
+
     @Test("The placing of existing rows continues after an interruption, in the order that was stored first")
     func resumes() async throws {
         let (fixture, filling) = try await prepared()
