@@ -20,6 +20,7 @@ struct WorkerMemory {
     /// Apart from `failures`, so that the same error is logged again when its list is known.
     private var searches: FailureLog
     private var lockHolders: FailureLog
+    private var unplacedRows: FailureLog
     private var latestFailure = ContinuousClock.now
     /// Whether the daemon ends if only requests are left of waiting lists, or of lists whose failures don't pass by themselves.
     private let drains: Bool
@@ -32,6 +33,7 @@ struct WorkerMemory {
         failures = FailureLog(logger)
         searches = FailureLog(logger)
         lockHolders = FailureLog(logger)
+        unplacedRows = FailureLog(logger)
     }
 
     /// Records that the connection was lost. `lists` may have ended the session.
@@ -107,6 +109,7 @@ struct WorkerMemory {
         switch result {
         case .decided(let report):
             needingPerson.subtract(Set(report.claim.locked).subtracting(report.decisions.failures.map(\.list)))
+            noteUnplacedRows(of: report.decisions)
             share.noteSuccess()
             backoff.reset()
             if .now - latestFailure >= Self.calm { noteEndOfOutage() }
@@ -123,6 +126,18 @@ struct WorkerMemory {
             noteEndOfOutage()
         case .postponed, .gathering:
             break
+        }
+    }
+
+    /// Records the new rows that the database refused to write. No caller waits for these outcomes, so a person has to know of them.
+    private mutating func noteUnplacedRows(of decisions: DecisionSummary) {
+        for rejected in decisions.rejections where rejected.isArrival && rejected.rejection.code == .failed {
+            unplacedRows.note(
+                "new rows got no place, because the database refuses to write their rank", rejected.rejection,
+                [
+                    "list": "\(rejected.list)", "request": .stringConvertible(rejected.request),
+                    "next_step": "Remove the cause, then: brocot retry \(rejected.request)",
+                ])
         }
     }
 

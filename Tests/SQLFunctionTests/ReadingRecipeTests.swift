@@ -5,10 +5,10 @@ import Testing
 
 @Suite("Statements for reading lists in docs/sql.md", .database, .timeLimit(.minutes(30)))
 struct ReadingRecipeTests {
-    /// The statements of the page's section on reading lists.
-    private static func statements() throws -> [String] {
+    /// The statements of a section of the page.
+    private static func statements(_ title: String = "Reading lists") throws -> [String] {
         let page = try Repository.text(of: "docs/sql.md")
-        let start = try #require(page.range(of: "\n## Reading lists\n"))
+        let start = try #require(page.range(of: "\n## \(title)\n"))
         let rest = page[start.upperBound...]
         let section = rest[..<(rest.range(of: "\n## ")?.lowerBound ?? rest.endIndex)]
         return section.components(separatedBy: "```sql\n").dropFirst().map { part in
@@ -51,5 +51,30 @@ struct ReadingRecipeTests {
         #expect(results == ["20", "20", "12", "1", "60", "1", "20", "1"])
         let request = try await connection.query("SELECT placement || ' ' || list FROM brocot.move_requests").single()
         #expect(try request.decode(0, as: String.self) == "remove notes")
+    }
+
+    @Test("Under row-level security, a later page is read along the index once the comparisons of numeric are marked")
+    func rowSecurity() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: Self.tables)
+        let page = try #require(try Self.statements().first { $0.contains("rank > '19'") })
+        try await TestRole.with(["app"], owner: connection) { roles in
+            try await connection.execute(
+                script: """
+                    ALTER TABLE tasks ENABLE ROW LEVEL SECURITY; CREATE POLICY own ON tasks USING (title <> '');
+                    GRANT SELECT ON tasks TO \(roles[0].name)
+                    """)
+            func plan() async throws -> String {
+                try await connection.execute(script: "SET ROLE \(roles[0].name)")
+                let rows = try await connection.query(SQL(unsafeRaw: "EXPLAIN \(page)"))
+                try await connection.execute(script: "RESET ROLE")
+                return try rows.map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
+            }
+            let before = try await plan()
+            #expect(before.contains("Filter: ((title <> ''::text) AND (rank > '19'::numeric))"), "\(before)")
+            try await connection.execute(script: Self.statements("Ranks under row-level security").joined())
+            let after = try await plan()
+            #expect(after.contains("Index Cond: ((project_id = 7) AND (rank > '19'::numeric))"), "\(after)")
+        }
     }
 }

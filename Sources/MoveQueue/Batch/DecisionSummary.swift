@@ -15,6 +15,8 @@ package struct DecisionSummary: Sendable {
         package let request: Int64
         package let list: ListIdentifier
         package let rejection: Rejection
+        /// Whether the request was made for new rows, by Brocot's trigger. So no caller waits for its outcome.
+        package let isArrival: Bool
     }
 
     /// The most rejections that are kept for the log of the daemon. `brocot.move_log` has all of them.
@@ -54,7 +56,10 @@ package struct DecisionSummary: Sendable {
         case .rejected(let rejection):
             rejected += 1
             guard rejections.count < Self.mostRejections else { return }
-            rejections.append(Rejected(request: request.id, list: request.move.list, rejection: rejection))
+            let isArrival = if case .arrive = request.move.action { true } else { false }
+            rejections.append(
+                Rejected(
+                    request: request.id, list: request.move.list, rejection: rejection, isArrival: isArrival))
         }
     }
 }

@@ -1,0 +1,85 @@
+import Foundation
+import LibPQ
+import SeededRandom
+import TestPostgres
+import Testing
+
+@Suite("Recipes in SQL", .database, .timeLimit(.minutes(30))) struct RecipeTests {
+    /// The SQL of a section of docs/recipes.md, one text for each block.
+    private static func statements(_ title: String) throws -> [String] {
+        let page = try Repository.text(of: "docs/recipes.md")
+        let start = try #require(page.range(of: "\n## \(title)\n"))
+        let rest = page[start.upperBound...]
+        let section = rest[..<(rest.range(of: "\n## ")?.lowerBound ?? rest.endIndex)]
+        return section.components(separatedBy: "```sql\n").dropFirst().map { part in
+            String(part[..<(part.range(of: "```")?.lowerBound ?? part.endIndex)])
+        }
+    }
+
+    /// Three lists of tasks: 1 to 10, 11 to 20, 21 to 30.
+    private func prepared() async throws -> Connection {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint, rank numeric, rank_num bigint, rank_den bigint);
+                CREATE UNIQUE INDEX ON tasks (project_id, rank);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.tasks', 'public', 'tasks', '{project_id}', 'id', false);
+                INSERT INTO tasks (id, project_id) SELECT n, 1 + (n - 1) / 10 FROM generate_series(1, 30) AS n;
+                SELECT brocot.make_place_functions('public.tasks');
+                SELECT brocot.move_items_now(l, ARRAY(SELECT generate_series(10 * l - 9, 10 * l)), last => true,
+                    ordered_table => 'public.tasks') FROM generate_series(1, 3) AS l;
+                """)
+        return connection
+    }
+
+    private func order(_ connection: Connection) async throws -> [[Int]] {
+        try await connection.query("SELECT array_agg(id ORDER BY rank) FROM tasks GROUP BY project_id ORDER BY project_id")
+            .map { try $0.decode(0, as: [Int].self) }
+    }
+
+    @Test("An undone move leaves each list as it was before the move") func undo() async throws {
+        let connection = try await prepared()
+        let statements = try Self.statements("Undoing a move")
+        #expect(statements.count == 3)
+        try await connection.execute(script: statements[0])
+        var random = SeededGenerator(for: "undo")
+        for _ in 0..<40 {
+            let before = try await order(connection)
+            let source = Int.random(in: 0..<3, using: &random)
+            let target = Int.random(in: 0..<3, using: &random)
+            let items = Array(before[source].shuffled(using: &random).prefix(Int.random(in: 1...5, using: &random)))
+            let move = "'\(UUID().uuidString)'"
+            let array = "'{\(items.map(String.init).joined(separator: ","))}'::bigint[]"
+            func run(_ statement: String) async throws {
+                try await connection.execute(
+                    script: statement.replacing("$1", with: move).replacing("$2", with: array))
+            }
+            try await run(statements[1])
+            let sourceArgument = source == target ? "" : ", from_list => \(source + 1)"
+            try await run(
+                """
+                SELECT brocot.move_items(\(target + 1), $2, at => \(Int.random(in: 0...10, using: &random))\(sourceArgument),
+                    ordered_table => 'public.tasks');
+                SELECT brocot.apply_pending();
+                """)
+            #expect(Set(try await order(connection)[target]).isSuperset(of: items))
+            try await run(statements[2])
+            try await run("SELECT brocot.apply_pending();")
+            #expect(try await order(connection) == before)
+        }
+    }
+
+    @Test("Tasks of several lists move to one place together") func selection() async throws {
+        let connection = try await prepared()
+        try await connection.execute(script: "UPDATE tasks SET project_id = 7 WHERE project_id = 1")
+        try await connection.execute(script: "UPDATE tasks SET id = 42 WHERE id = 3")
+        try await connection.execute(script: "UPDATE tasks SET id = 44 WHERE id = 5")
+        try await connection.execute(script: "UPDATE tasks SET id = 41 WHERE id = 15; UPDATE tasks SET id = 52 WHERE id = 25")
+        let statements = try Self.statements("Moving a selection from several lists")
+        try await connection.execute(script: try #require(statements.first))
+        try await connection.execute("SELECT brocot.apply_pending()")
+        let list = try await connection.query("SELECT array_agg(id ORDER BY rank) FROM tasks WHERE project_id = 7")
+        #expect(try list.single().decode(0, as: [Int].self) == [1, 2, 42, 44, 41, 52, 4, 6, 7, 8, 9, 10])
+    }
+}
