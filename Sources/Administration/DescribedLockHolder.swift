@@ -14,6 +14,12 @@ package struct DescribedLockHolder: Hashable, Sendable {
         user = try row.decode(1)
         application = try row.decode(2)
     }
+
+    /// Runs a statement of ``LockHolderStatements``.
+    static func all(_ statement: SQL, on connection: isolated Connection) throws(PostgresError) -> [DescribedLockHolder]
+    {
+        try connection.query(statement).map { row throws(PostgresError) in try DescribedLockHolder(row) }
+    }
 }
 
 extension DescribedLockHolder: CustomStringConvertible {

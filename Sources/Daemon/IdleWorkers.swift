@@ -113,19 +113,20 @@ final class IdleWorkers: Sendable {
         defer { alarm?.cancel() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let (mustWait, areAllWaiting) = state.withLock { state -> (Bool, Bool) in
+                // The number of workers that wait then; nil if this one must not wait.
+                let waiting = state.withLock { state -> Int? in
                     if state.hasPendingWakeUp || stopSignal.isSet || Task.isCancelled {
                         state.hasPendingWakeUp = false
-                        return (false, false)
+                        return nil
                     }
                     // The deadline may already have passed.
-                    if let deadline, deadline <= .now { return (false, false) }
-                    if ifAnotherWorks, state.waiting.count == workers - 1 { return (false, false) }
+                    if let deadline, deadline <= .now { return nil }
+                    if ifAnotherWorks, state.waiting.count == workers - 1 { return nil }
                     state.waiting[ticket] = continuation
-                    return (true, state.waiting.count == workers)
+                    return state.waiting.count
                 }
-                if !mustWait { continuation.resume() }
-                if areAllWaiting { onAllWaiting() }
+                guard let waiting else { return continuation.resume() }
+                if waiting == workers { onAllWaiting() }
             }
         } onCancel: {
             release(ticket)

@@ -94,7 +94,7 @@ struct ListenerSession {
         if queryFailures.areGoingOn, .now >= nextAttempt {
             // Busy workers need no poll, but only a poll shows that the server no longer refuses the query.
             nextAttempt = .now + PollSchedule.usualInterval
-            _ = try await poll()
+            try await poll()
             return true
         }
         if listener.idleWorkers.hasDecidedSinceLastCall() { schedule.noteDecision(at: .now) }
@@ -103,7 +103,7 @@ struct ListenerSession {
         switch schedule.next(waiting, at: .now) {
         case .setFlag:
             if receivesNotifications { try await SleepFlag.set(true, on: connection) }
-            _ = try await poll()
+            try await poll()
             return true
         case .poll:
             let poll = try await poll()
@@ -148,6 +148,7 @@ struct ListenerSession {
     }
 
     /// Polls the queue, and wakes a worker if a request is pending.
+    @discardableResult
     private mutating func poll() async throws(PostgresError) -> QueueObserver.Poll {
         let poll = try await observer.poll(on: connection)
         schedule.notePoll(isQuiet: poll.isQuiet)
@@ -158,7 +159,6 @@ struct ListenerSession {
     /// Waits at most this long for notifications, and wakes a worker if any arrive.
     ///
     /// - Returns: Whether any arrived.
-    @discardableResult
     private func wait(_ duration: Duration) async throws(PostgresError) -> Bool {
         listener.health.noteWait()
         let notifications = try await connection.run { connection throws(PostgresError) in
@@ -172,6 +172,6 @@ struct ListenerSession {
 extension PostgresError {
     /// Whether the server refused a query, and a new connection would not help.
     fileprivate var isQueryFailure: Bool {
-        code == .server && !isConnectionLost && !isFromReadOnlyServer
+        isRefusal && !isFromReadOnlyServer
     }
 }

@@ -52,7 +52,7 @@ struct QueueSampler {
             showsPending = sample.pending > 0
             failures.noteSuccess("the queue is sampled for metrics again")
         } catch {
-            guard error.code == .server, !error.isConnectionLost else { throw error }
+            guard error.isRefusal else { throw error }
             metrics.noteUnknownQueue()
             failures.note("the queue can't be sampled for metrics", error)
         }

@@ -17,7 +17,7 @@ extension WorkerSession {
             transactions = try await LockHoldingTransaction.find(due, on: connection)
             memory.noteLockHolders()
         } catch {
-            guard error.code == .server, !error.isConnectionLost else { throw error }
+            guard error.isRefusal else { throw error }
             return memory.noteUnknownLockHolders(error)
         }
         for overdue in lockWatch.note(transactions, at: .now) {

@@ -135,6 +135,8 @@ extension PostgresError {
     package var sourceFunction: String? { storage.fields.sourceFunction }
     /// Whether the connection can't be used any more; a new one may work.
     package var isConnectionLost: Bool { storage.fields.isConnectionLost }
+    /// Whether the server refused a statement, and the connection still works.
+    package var isRefusal: Bool { code == .server && !isConnectionLost }
 }
 
 extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {

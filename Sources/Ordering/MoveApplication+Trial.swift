@@ -24,7 +24,9 @@ extension MoveApplication {
         var trial = WriteTrial()
         repeat {
             let next = groups.prefix(Self.groupsPerExchange)
-            let outcomes = try connection.trialOutcomes(next.map { $0.trial(keeping: settings) })
+            let outcomes = try wrappingErrors { () throws(PostgresError) in
+                try connection.tryOut(next.map { $0.trial(keeping: settings) })
+            }
             for (group, outcome) in zip(next, outcomes) {
                 switch group.verdict(on: outcome) {
                 case .writable: break
@@ -36,11 +38,5 @@ extension MoveApplication {
         } while !groups.isEmpty && .now < deadline
         for group in groups { trial.untried.formUnion(group.lists) }
         return trial
-    }
-}
-
-extension Connection {
-    fileprivate func trialOutcomes(_ trials: [Trial]) throws(OrderingError) -> [Result<[Rows], PostgresError>] {
-        do { return try tryOut(trials) } catch { throw .database(error) }
     }
 }

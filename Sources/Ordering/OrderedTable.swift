@@ -2,8 +2,8 @@
 package struct OrderedTable: Hashable, Sendable {
     /// The name in requests, such as `items` or `schema.table`.
     package let name: String
-    package let schema: String
-    package let table: String
+    /// The names of the objects of this order.
+    package let names: OrderNames
     /// The columns that together name the list of a row. Without any, the whole table is one list.
     package let listColumns: [KeyColumn]
     /// The column that identifies a row within its list.
@@ -14,8 +14,6 @@ package struct OrderedTable: Hashable, Sendable {
     /// Whether placing a missing item inserts a row, and removing an item deletes its row. Otherwise removing an item sets its
     /// rank to NULL.
     package let ownsRows: Bool
-    /// The column of the sort key. The columns of the fraction have this name with `_num` and `_den`.
-    package let rankColumn: String
     /// The end of the list at which new rows are placed.
     let arrivalEnd: ListEnd
     /// The condition of visible rows, as the server prints it if only `pg_catalog` is in the `search_path`; nil if all rows are
@@ -29,9 +27,6 @@ package struct OrderedTable: Hashable, Sendable {
     /// The most partitions of which a plan for all lists is made and kept. Beside 100 partitions, a batch of 250 lists takes as long with a
     /// plan for each list. Beside 1,500, one plan of all partitions takes seconds.
     package static let mostPlannedPartitions = 100
-
-    /// The names of the objects of this order.
-    package var names: OrderNames { OrderNames(schema: schema, table: table, rank: rankColumn) }
 
     /// Whether this is the built-in table, `brocot.items`. Its rows have no columns of the user, each row has a rank, its unique key
     /// of ranks is deferrable, and it has none of the triggers that `brocot attach` creates.
@@ -47,11 +42,9 @@ package struct OrderedTable: Hashable, Sendable {
         self.hasManyPartitions = hasManyPartitions
         self.visible = visible
         self.lookUpColumns = lookUpColumns
-        self.rankColumn = rankColumn
         self.arrivalEnd = arrivalEnd
         self.name = name
-        self.schema = schema
-        self.table = table
+        names = OrderNames(schema: schema, table: table, rank: rankColumn)
         self.listColumns = listColumns
         self.itemColumn = itemColumn
         self.ownsRows = ownsRows

@@ -57,13 +57,16 @@ import Testing
             messages == ["the connection can't be used; trying a new one", "lost the connection; trying again"])
     }
 
-    @Test("A person is told of new rows that got no place because the database refuses to write them, and of no other rejection")
+    @Test(
+        "A person is told of new rows that got no place because the database refuses to write them, and of no other rejection"
+    )
     func refusedArrivals() {
         var memory = WorkerMemory(recorder.logger(), drains: false)
         var report = BatchReport()
         let refused = Rejection(.failed, "permission denied for table audit", sqlState: "42501")
-        for (id, action, rejection) in [
-            (1, Move.Action.arrive, Rejection(.unknownOrderedTable, "")), (2, .place(.last), refused), (3, .arrive, refused),
+        for (id, action, rejection): (Int64, Move.Action, Rejection) in [
+            (1, .arrive, Rejection(.unknownOrderedTable, "")), (2, .place(.last), refused),
+            (3, .arrive, refused),
             (4, .arrive, refused),
         ] {
             let request = PendingRequest(id: id, move: Move(list: list, items: ["x"], action: action))

@@ -1,5 +1,8 @@
+import Administration
 import Foundation
 import LibPQ
+import Ordering
+import OrderingModel
 import SeededRandom
 import TestPostgres
 import Testing
@@ -16,30 +19,28 @@ import Testing
         }
     }
 
-    /// Three lists of tasks: 1 to 10, 11 to 20, 21 to 30.
-    private func prepared() async throws -> Connection {
+    /// The tasks, in lists in the order of their ids.
+    private func prepared(_ tasks: String) async throws -> Connection {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
-                CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint, rank numeric, rank_num bigint, rank_den bigint);
-                CREATE UNIQUE INDEX ON tasks (project_id, rank);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.tasks', 'public', 'tasks', '{project_id}', 'id', false);
-                INSERT INTO tasks (id, project_id) SELECT n, 1 + (n - 1) / 10 FROM generate_series(1, 30) AS n;
-                SELECT brocot.make_place_functions('public.tasks');
-                SELECT brocot.move_items_now(l, ARRAY(SELECT generate_series(10 * l - 9, 10 * l)), last => true,
-                    ordered_table => 'public.tasks') FROM generate_series(1, 3) AS l;
+                CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
+                INSERT INTO tasks \(tasks);
                 """)
+        let names = OrderNames(schema: "public", table: "tasks")
+        try await attach(OrderDefinition(names: names, listColumns: ["project_id"], itemColumn: "id"), on: connection)
         return connection
     }
 
     private func order(_ connection: Connection) async throws -> [[Int]] {
-        try await connection.query("SELECT array_agg(id ORDER BY rank) FROM tasks GROUP BY project_id ORDER BY project_id")
-            .map { try $0.decode(0, as: [Int].self) }
+        try await connection.query(
+            "SELECT array_agg(id ORDER BY rank) FROM tasks GROUP BY project_id ORDER BY project_id"
+        )
+        .map { try $0.decode(0, as: [Int].self) }
     }
 
     @Test("An undone move leaves each list as it was before the move") func undo() async throws {
-        let connection = try await prepared()
+        let connection = try await prepared("SELECT n, 1 + (n - 1) / 10 FROM generate_series(1, 30) AS n")
         let statements = try Self.statements("Undoing a move")
         #expect(statements.count == 3)
         try await connection.execute(script: statements[0])
@@ -71,15 +72,11 @@ import Testing
     }
 
     @Test("Tasks of several lists move to one place together") func selection() async throws {
-        let connection = try await prepared()
-        try await connection.execute(script: "UPDATE tasks SET project_id = 7 WHERE project_id = 1")
-        try await connection.execute(script: "UPDATE tasks SET id = 42 WHERE id = 3")
-        try await connection.execute(script: "UPDATE tasks SET id = 44 WHERE id = 5")
-        try await connection.execute(script: "UPDATE tasks SET id = 41 WHERE id = 15; UPDATE tasks SET id = 52 WHERE id = 25")
+        let connection = try await prepared("VALUES (40, 7), (42, 7), (44, 7), (45, 7), (41, 8), (52, 9)")
         let statements = try Self.statements("Moving a selection from several lists")
         try await connection.execute(script: try #require(statements.first))
         try await connection.execute("SELECT brocot.apply_pending()")
         let list = try await connection.query("SELECT array_agg(id ORDER BY rank) FROM tasks WHERE project_id = 7")
-        #expect(try list.single().decode(0, as: [Int].self) == [1, 2, 42, 44, 41, 52, 4, 6, 7, 8, 9, 10])
+        #expect(try list.single().decode(0, as: [Int].self) == [40, 42, 44, 41, 52, 45])
     }
 }

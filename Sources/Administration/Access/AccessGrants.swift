@@ -54,11 +54,10 @@ package enum AccessGrants {
         _ rights: [AccessRight], for role: String?, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
         let privileges = RequiredPrivilege.all(of: rights)
-        var missing: [String] = []
-        for row in try connection.query(AccessStatements.missingPrivileges(privileges, for: role)) {
-            missing.append(privileges[try row.decode(0, as: Int.self)].description)
+        return try connection.query(AccessStatements.missingPrivileges(privileges, for: role)).map {
+            row throws(PostgresError) in
+            privileges[try row.decode(0)].description
         }
-        return missing
     }
 
     /// Whether the current role has a right that only a daemon gets, and lacks another right of a daemon.
@@ -78,20 +77,18 @@ package enum AccessGrants {
     }
 
     /// A role that has a part of the rights of its kind, and the rights that it lacks.
-    package struct Incompleteness: Sendable {
-        package let kind: RoleKind
-        package let role: String
-        package let missing: [String]
+    struct Incompleteness: Sendable {
+        let kind: RoleKind
+        let role: String
+        let missing: [String]
     }
 
     /// The roles that have some of the rights of their kind, but not all: rights were given by hand, or a table was registered
     /// later. A role that reads items needs no further rights except on the users' tables. Superusers and owners need no grant.
-    package static func incomplete(on connection: isolated Connection) throws(PostgresError) -> [Incompleteness] {
+    static func incomplete(on connection: isolated Connection) throws(PostgresError) -> [Incompleteness] {
         let tables = try userTables(on: connection)
         var incomplete: [Incompleteness] = []
-        for row in try connection.query(AccessStatements.grantees) {
-            guard let kind = RoleKind(rawValue: try row.decode(0)) else { continue }
-            let role = try row.decode(1, as: String.self)
+        for (kind, role) in try grantees(on: connection) {
             let rights = kind == .reader ? kind.rights(onUserTables: tables) : kind.rights(userTables: tables)
             let missing = try missing(rights, for: role, on: connection)
             if !missing.isEmpty { incomplete.append(Incompleteness(kind: kind, role: role, missing: missing)) }
@@ -102,12 +99,19 @@ package enum AccessGrants {
     /// The roles with a daemon's characteristic rights, except the current role.
     static func otherDaemons(on connection: isolated Connection) throws(PostgresError) -> [String] {
         let current: String = try connection.query(DoctorStatements.user).single().decode(0)
-        var daemons: [String] = []
+        return try grantees(on: connection).filter { $0.kind == .daemon && $0.role != current }.map(\.role)
+    }
+
+    /// See ``AccessStatements/grantees``.
+    private static func grantees(
+        on connection: isolated Connection
+    ) throws(PostgresError) -> [(kind: RoleKind, role: String)] {
+        var grantees: [(kind: RoleKind, role: String)] = []
         for row in try connection.query(AccessStatements.grantees) {
-            let role = try row.decode(1, as: String.self)
-            if try row.decode(0, as: String.self) == RoleKind.daemon.rawValue, role != current { daemons.append(role) }
+            guard let kind = RoleKind(rawValue: try row.decode(0)) else { continue }
+            grantees.append((kind, try row.decode(1)))
         }
-        return daemons
+        return grantees
     }
 
     /// The roles with all rights of a daemon, if the current role owns Brocot's tables and lacks such rights itself: on tables of other owners. Then

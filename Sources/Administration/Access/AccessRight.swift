@@ -1,18 +1,28 @@
 import LibPQ
 
 /// The privileges of a role on one object of the database.
-package struct AccessRight: Hashable, Sendable {
-    package enum Object: Hashable, Sendable {
+struct AccessRight: Hashable, Sendable {
+    enum Object: Hashable, Sendable {
         case schema(String)
         /// A table or view.
         case table(schema: String, name: String)
         case sequence(schema: String, name: String)
         /// A function or procedure, as its quoted name and the types of its arguments.
         case routine(String)
+
+        /// The kind, as GRANT names it in upper case.
+        var kind: String {
+            switch self {
+            case .schema: "schema"
+            case .table: "table"
+            case .sequence: "sequence"
+            case .routine: "routine"
+            }
+        }
     }
 
     /// One privilege, such as SELECT.
-    package struct Privilege: Hashable, Sendable {
+    struct Privilege: Hashable, Sendable {
         let name: String
         /// The columns to which the privilege is limited; empty means the whole table.
         let columns: [String]
@@ -48,19 +58,12 @@ package struct AccessRight: Hashable, Sendable {
     }
 
     /// The statement that gives this right, without its semicolon.
-    package func grant(to roles: [String]) -> String {
+    func grant(to roles: [String]) -> String {
         let list = privileges.map { privilege in
             let columns = privilege.columns.map(quoteIdentifier).joined(separator: ", ")
             return columns.isEmpty ? privilege.name : "\(privilege.name) (\(columns))"
         }
-        let kind =
-            switch object {
-            case .schema: "SCHEMA "
-            case .table: "TABLE "
-            case .sequence: "SEQUENCE "
-            case .routine: "ROUTINE "
-            }
-        return "GRANT \(list.joined(separator: ", ")) ON \(kind)\(quotedObject) "
+        return "GRANT \(list.joined(separator: ", ")) ON \(object.kind.uppercased()) \(quotedObject) "
             + "TO \(roles.map(quoteIdentifier).joined(separator: ", "))"
     }
 }

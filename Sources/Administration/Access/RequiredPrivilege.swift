@@ -8,17 +8,11 @@ struct RequiredPrivilege: Sendable {
     /// One element for each privilege of the rights, and for each of its columns.
     static func all(of rights: [AccessRight]) -> [RequiredPrivilege] {
         rights.flatMap { right in
-            let kind =
-                switch right.object {
-                case .schema: "schema"
-                case .table: "table"
-                case .sequence: "sequence"
-                case .routine: "routine"
-                }
-            return right.privileges.flatMap { privilege in
+            right.privileges.flatMap { privilege in
                 let columns: [String?] = privilege.columns.isEmpty ? [nil] : privilege.columns
                 return columns.map { column in
-                    RequiredPrivilege(kind: kind, object: right.quotedObject, privilege: privilege.name, column: column)
+                    RequiredPrivilege(
+                        kind: right.object.kind, object: right.quotedObject, privilege: privilege.name, column: column)
                 }
             }
         }

@@ -13,15 +13,15 @@ package enum RoleKind: String, CaseIterable, Sendable {
     case daemon
 
     /// An ordered table of the user.
-    package struct UserTable: Hashable, Sendable {
-        package let definition: OrderDefinition
+    struct UserTable: Hashable, Sendable {
+        let definition: OrderDefinition
         /// The columns that decide which rows are visible.
-        package let visibilityColumns: [String]
+        let visibilityColumns: [String]
         /// The schemas of the key columns' types, and of what the condition of visibility names, without the table's schema and those that
         /// all roles may use.
-        package let namedSchemas: [String]
+        let namedSchemas: [String]
 
-        package init(_ definition: OrderDefinition, visibilityColumns: [String] = [], namedSchemas: [String] = []) {
+        init(_ definition: OrderDefinition, visibilityColumns: [String] = [], namedSchemas: [String] = []) {
             self.definition = definition
             self.visibilityColumns = visibilityColumns
             self.namedSchemas = namedSchemas
@@ -29,7 +29,7 @@ package enum RoleKind: String, CaseIterable, Sendable {
     }
 
     /// All rights that the role needs, if these tables are registered beside `brocot.items`.
-    package func rights(userTables: [UserTable]) -> [AccessRight] {
+    func rights(userTables: [UserTable]) -> [AccessRight] {
         let onTables = rights(onUserTables: userTables)
         return switch self {
         case .reader: Self.reading + onTables

@@ -65,7 +65,7 @@ package struct AttachPlan: Sendable {
     ///   - table: The table as the catalog describes it.
     ///   - mayChangeOptions: Whether an order that is attached with other options gets those of `definition`.
     /// - Throws: ``AttachError/refused(_:)``, with the reason.
-    package init(
+    init(
         _ definition: OrderDefinition, on table: TableDescription, mayChangeOptions: Bool = false
     ) throws(AttachError) {
         let (keys, columns) = try AttachRules(definition, table, mayChangeOptions: mayChangeOptions).check()

@@ -31,7 +31,7 @@ package struct AttachStep: Hashable, Sendable {
     package let purpose: String
     package let statements: [String]
     /// The names of the objects that are missing as long as the step is not done, such as `index brocot_tasks_rank`.
-    package let missing: [String]
+    let missing: [String]
     package let lock: Lock
     package let actor: Actor
     package let execution: Execution

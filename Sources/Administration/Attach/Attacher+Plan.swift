@@ -12,11 +12,11 @@ extension Attacher {
     /// - Returns: How many rows lost their rank, because another row of their list has it or because they are in no list.
     /// - Throws: ``AttachError/equalRanks(_:isBeingFilled:_:)``, and what ``run(_:)`` throws.
     @discardableResult
-    package func run(
+    func run(
         _ plan: AttachPlan, starting: (AttachStep) async -> Void = { _ in }
     ) async throws(AttachError) -> Int {
-        var (plan, number, unplaced) = (plan, 1, 0)
-        while true {
+        var (plan, unplaced) = (plan, 0)
+        for number in 1... {
             do throws(AttachError) {
                 for step in plan.steps {
                     await starting(step)
@@ -26,11 +26,6 @@ extension Attacher {
                         try await run(step, on: plan.definition.names)
                     }
                 }
-                // Another session may have created a partition before the parent had its index.
-                let rest = try await self.plan(plan.definition, mayChangeOptions: plan.mayChangeOptions)
-                guard !rest.steps.isEmpty, number < Self.mostPlans else { return unplaced }
-                (plan, number) = (rest, number + 1)
-                continue
             } catch {
                 guard let cause = error.serverError, cause.sqlState == .uniqueViolation || cause.isConflict else {
                     throw error
@@ -40,8 +35,10 @@ extension Attacher {
                     throw .equalRanks(plan.definition.names, isBeingFilled: plan.fills, cause)
                 }
             }
-            number += 1
+            // Another session may have created a partition before the parent had its index.
             plan = try await self.plan(plan.definition, mayChangeOptions: plan.mayChangeOptions)
+            if plan.steps.isEmpty || number >= Self.mostPlans { break }
         }
+        return unplaced
     }
 }

@@ -46,7 +46,7 @@ extension Attacher {
     ///   - command: The command that prints the steps, so that each owner can run its part, such as `brocot attach --sql`.
     ///   - fills: Whether rows are placed after the steps.
     /// - Throws: ``AttachError/refused(_:)``, with the role that may.
-    package func requireOwners(
+    func requireOwners(
         of table: TableDescription, _ names: OrderNames, for steps: [AttachStep], printedBy command: String,
         fills: Bool = false
     ) throws(AttachError) {
@@ -82,7 +82,7 @@ extension Attacher {
     }
 
     /// Makes sure that no policy hides rows from the current role: they would get no place.
-    package func requireAllRows(of table: TableDescription, _ names: OrderNames) throws(AttachError) {
+    func requireAllRows(of table: TableDescription, _ names: OrderNames) throws(AttachError) {
         guard table.hidesRows else { return }
         throw .refused(
             """
@@ -94,7 +94,7 @@ extension Attacher {
     /// Makes sure that columns with the names of the rank columns contain nothing but ranks.
     ///
     /// - Throws: ``AttachError/refused(_:)``.
-    package func requireOwnRanks(_ plan: AttachPlan) async throws(AttachError) {
+    func requireOwnRanks(_ plan: AttachPlan) async throws(AttachError) {
         guard let statement = plan.hasForeignRanks else { return }
         let hasForeignRanks: Bool = try await wrappingErrors {
             try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.settings) {

@@ -26,7 +26,7 @@ package struct Attacher: Sendable {
     }
 
     /// Runs `body` while no other command attaches or detaches a table.
-    package func exclusively<Value>(
+    func exclusively<Value>(
         _ body: () async throws(AttachError) -> Value
     ) async throws(AttachError) -> Value {
         try await lock.exclusively(body)
@@ -35,12 +35,12 @@ package struct Attacher: Sendable {
     /// Runs one step, which changes the table with these names.
     ///
     /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/stepFailed(step:_:)``; ``AttachError/cancelled``.
-    package func run(_ step: AttachStep, on table: OrderNames) async throws(AttachError) {
+    func run(_ step: AttachStep, on table: OrderNames) async throws(AttachError) {
         try await runner.run(step, on: table)
     }
 
     /// The plan to attach a table, with the condition of visibility as the registry has it.
-    package func plan(
+    func plan(
         _ definition: OrderDefinition, mayChangeOptions: Bool = false
     ) async throws(AttachError) -> AttachPlan {
         let table = try await describe(definition.names, listColumns: definition.listColumns)
@@ -50,7 +50,7 @@ package struct Attacher: Sendable {
     /// The plan to detach a table; nil if it is not registered. A table that was renamed is known by its triggers.
     ///
     /// - Throws: ``AttachError/refused(_:)`` if another table has the former name.
-    package func planToDetach(
+    func planToDetach(
         _ names: OrderNames, droppingColumns: Bool
     ) async throws(AttachError) -> DetachPlan? {
         let found = try await read { connection throws(PostgresError) in try Self.findAttached(names, on: connection) }
@@ -157,7 +157,7 @@ package struct Attacher: Sendable {
     /// The table as the catalog describes it.
     ///
     /// - Throws: ``AttachError/refused(_:)`` if there is no such table.
-    package func describe(
+    func describe(
         _ names: OrderNames, listColumns: [String]
     ) async throws(AttachError) -> TableDescription {
         guard let table = try await find(names, listColumns: listColumns) else {
@@ -167,7 +167,7 @@ package struct Attacher: Sendable {
     }
 
     /// The table as the catalog describes it; nil if there is no such table.
-    package func find(
+    func find(
         _ names: OrderNames, listColumns: [String], waitingAtMost limit: Duration? = nil
     ) async throws(AttachError) -> TableDescription? {
         try await read(limit.map { [("lock_timeout", "\($0.milliseconds)")] } ?? []) {

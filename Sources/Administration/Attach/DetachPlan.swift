@@ -5,13 +5,13 @@ import Ordering
 package struct DetachPlan: Sendable {
     package let steps: [AttachStep]
     /// The table, also if it was renamed; nil if it doesn't exist any more.
-    package let table: TableDescription?
+    let table: TableDescription?
 
     /// - Parameters:
     ///   - names: The names of the order's objects.
     ///   - table: The table as the catalog describes it; nil if it doesn't exist any more.
     ///   - dropsColumns: Whether the three rank columns are dropped too.
-    package init(_ names: OrderNames, on table: TableDescription?, dropsColumns: Bool) {
+    init(_ names: OrderNames, on table: TableDescription?, dropsColumns: Bool) {
         // A view that has the name of a dropped table is left alone.
         self.table = table.flatMap { $0.isTable ? $0 : nil }
         guard let table = self.table, let relation = table.relations.first else {

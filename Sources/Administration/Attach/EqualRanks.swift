@@ -75,7 +75,7 @@ struct EqualRanks: Sendable {
     /// With these settings, rows are found by their physical places, whatever the planner's statistics are.
     private var settings: [(String, String)] {
         TableReader.writing(names) + [
-            ("enable_hashjoin", "off"), ("enable_mergejoin", "off"), ("enable_seqscan", "off"), ("jit", "off"),
+            ("enable_hashjoin", "off"), ("enable_mergejoin", "off"), ("enable_seqscan", "off"),
         ]
     }
 

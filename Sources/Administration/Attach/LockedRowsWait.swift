@@ -43,9 +43,7 @@ struct LockedRowsWait {
 
     private func holders(on connection: Connection) async throws -> [DescribedLockHolder] {
         try await connection.inTransaction(settings: TableReader.settings) { [names] connection throws(PostgresError) in
-            try connection.query(LockHolderStatements.ofRows(of: names)).map { row throws(PostgresError) in
-                try DescribedLockHolder(row)
-            }
+            try DescribedLockHolder.all(LockHolderStatements.ofRows(of: names), on: connection)
         }
     }
 }

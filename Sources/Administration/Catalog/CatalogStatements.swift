@@ -30,8 +30,7 @@ enum CatalogStatements {
     static func relation(_ names: OrderNames) -> SQL {
         """
         SELECT relation.oid::bigint, pg_get_userbyid(relation.relowner)::text,
-            (SELECT pg_get_userbyid(registry.relowner)::text FROM pg_class AS registry
-            WHERE registry.oid = 'brocot.ordered_tables'::regclass),
+            pg_get_userbyid(registry.relowner)::text,
             CASE relation.relkind
                 WHEN 'r' THEN NULL WHEN 'p' THEN NULL
                 WHEN 'v' THEN 'this is a view. Only tables can be attached'
@@ -70,11 +69,9 @@ enum CatalogStatements {
             ), (\(missingReplicaIdentity))),
             relation.relkind = 'p', pg_has_role(relation.relowner, 'USAGE'),
             -- Since PostgreSQL 16, a membership may lack the right to SET ROLE.
-            (SELECT pg_has_role(registry.relowner, CASE
-                WHEN current_setting('server_version_num')::int < 160000 THEN 'MEMBER' ELSE 'SET' END)
-            FROM pg_class AS registry WHERE registry.oid = 'brocot.ordered_tables'::regclass),
-            (SELECT pg_has_role(registry.relowner, 'USAGE') FROM pg_class AS registry
-            WHERE registry.oid = 'brocot.ordered_tables'::regclass),
+            pg_has_role(registry.relowner, CASE
+                WHEN current_setting('server_version_num')::int < 160000 THEN 'MEMBER' ELSE 'SET' END),
+            pg_has_role(registry.relowner, 'USAGE'),
             row_security_active(relation.oid),
             EXISTS (SELECT FROM pg_rewrite AS rule WHERE rule.ev_class = relation.oid AND rule.ev_type IN ('3', '4')),
             (SELECT ARRAY[root_schema.nspname::text, root.relname::text]
@@ -82,6 +79,7 @@ enum CatalogStatements {
             WHERE relation.relispartition AND root.oid = pg_partition_root(relation.oid))
         FROM pg_class AS relation
         JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+        JOIN pg_class AS registry ON registry.oid = 'brocot.ordered_tables'::regclass
         WHERE namespace.nspname = \(names.schema)::text::name AND relation.relname = \(names.table)::text::name
         """
     }

@@ -2,35 +2,35 @@ import LibPQ
 import Ordering
 
 /// A table that is attached, or that shall be, as the catalog describes it.
-package struct TableDescription: Hashable, Sendable {
-    package struct Column: Hashable, Sendable {
-        package let name: String
+struct TableDescription: Hashable, Sendable {
+    struct Column: Hashable, Sendable {
+        let name: String
         /// The type of the column's keys; nil if the column can't contain keys.
-        package let keyType: KeyType?
+        let keyType: KeyType?
         /// The type's name for people.
-        package let displayedType: String
+        let displayedType: String
         /// The same with its length or precision, if it has one: `numeric(57,38)`.
-        package let declaredType: String
+        let declaredType: String
         /// The name of the type, or of a domain's base type, in `pg_catalog`.
-        package let baseType: String
+        let baseType: String
         /// The type's qualified name in SQL.
-        package let type: String
+        let type: String
         /// The type's schema and name, without quotation marks.
         let typeSchema: String
         let typeName: String
-        package let isNotNull: Bool
-        package let isGenerated: Bool
-        package let hasDefault: Bool
+        let isNotNull: Bool
+        let isGenerated: Bool
+        let hasDefault: Bool
         /// Whether an INSERT can't give a value.
         let isIdentityAlways: Bool
         let isIdentity: Bool
         /// The role that could change what a key of this type does, and is neither the table's owner nor a superuser.
-        package let foreignTypeOwner: String?
+        let foreignTypeOwner: String?
         /// A cast of the type by a function, such as `(mood AS text)`.
-        package let cast: String?
+        let cast: String?
     }
 
-    package enum Kind: Hashable, Sendable {
+    enum Kind: Hashable, Sendable {
         case table, partitionedTable
         /// A table that can't be attached, and the reason as text.
         case unsuitable(String)
@@ -39,23 +39,23 @@ package struct TableDescription: Hashable, Sendable {
     }
 
     /// The table itself or one of its partitions.
-    package struct Relation: Hashable, Sendable {
+    struct Relation: Hashable, Sendable {
         /// The object identifier.
         let oid: Int64
-        package let schema: String
-        package let name: String
+        let schema: String
+        let name: String
         /// The parent table; nil for the table itself.
         let parent: Int64?
-        package let isPartitioned: Bool
+        let isPartitioned: Bool
         /// The level in the tree of partitions: 0 for the table itself.
-        package let level: Int
-        package internal(set) var index: IndexState
+        let level: Int
+        var index: IndexState
         /// The names of further unique indexes of this order, which are there after a rename. Detach drops them.
-        package let surplusIndexes: [String]
+        let surplusIndexes: [String]
     }
 
     /// The index of list and rank on one relation.
-    package enum IndexState: Hashable, Sendable {
+    enum IndexState: Hashable, Sendable {
         case missing
         /// The rest of an interrupted CREATE INDEX CONCURRENTLY. With `isAttached` it was made a part of the parent's index nevertheless.
         case invalid(isAttached: Bool)
@@ -77,7 +77,7 @@ package struct TableDescription: Hashable, Sendable {
     }
 
     /// A trigger on another table with a function of this order.
-    package struct TriggerElsewhere: Hashable, Sendable {
+    struct TriggerElsewhere: Hashable, Sendable {
         let name: String
         /// The table, with its schema and quoted where needed.
         let table: String
@@ -88,7 +88,7 @@ package struct TableDescription: Hashable, Sendable {
         var removal: String { "DROP TRIGGER IF EXISTS \(quoteIdentifier(name)) ON \(table)" }
     }
 
-    package struct Trigger: Hashable, Sendable {
+    struct Trigger: Hashable, Sendable {
         /// The statement that creates it, as the server prints it.
         let definition: String
         /// Whether it fires, also in each partition.
@@ -98,7 +98,7 @@ package struct TableDescription: Hashable, Sendable {
     }
 
     /// A function of the triggers.
-    package struct Function: Hashable, Sendable {
+    struct Function: Hashable, Sendable {
         let body: String
         /// Whether it runs with its owner's rights (SECURITY DEFINER).
         var isSecurityDefiner = false
@@ -108,7 +108,7 @@ package struct TableDescription: Hashable, Sendable {
         var isExecutable = true
     }
 
-    package struct Constraint: Hashable, Sendable {
+    struct Constraint: Hashable, Sendable {
         /// As the server prints it, without NOT VALID.
         let definition: String
         /// The present names of the columns that it tests.
@@ -118,55 +118,55 @@ package struct TableDescription: Hashable, Sendable {
         let isInherited: Bool
     }
 
-    package let owner: String
+    let owner: String
     /// Whether the current role has the rights of the owner.
-    package let actsAsOwner: Bool
-    package let kind: Kind
+    let actsAsOwner: Bool
+    let kind: Kind
     /// The table of which it is a partition, directly or through others; nil if it is none.
     let partitionRoot: OrderNames?
     /// The registered orders of its partitions.
     let ordersOfPartitions: [OrderNames]
-    package let columns: [Column]
+    let columns: [Column]
     /// The columns of each unique index that can identify a row.
-    package let uniqueKeys: [Set<String>]
+    let uniqueKeys: [Set<String>]
     /// The columns of the partition key, nil for an expression; empty if the table isn't partitioned.
-    package let partitionKey: [String?]
+    let partitionKey: [String?]
     /// The table first, then its partitions, from the top down.
-    package let relations: [Relation]
+    let relations: [Relation]
     /// The constraint with the name of the order's constraint; nil if there is none.
-    package let constraint: Constraint?
+    let constraint: Constraint?
     /// The triggers that call the order's functions or have the names of its triggers, by name.
-    package let triggers: [String: Trigger]
+    let triggers: [String: Trigger]
     /// The names of other tables that have triggers of this order too, except for attached ones.
-    package let othersWithTriggers: [OrderNames]
+    let othersWithTriggers: [OrderNames]
     /// The names of other attached tables that have triggers of this order too, because tables were renamed. A repair of these tables exchanges
     /// the triggers.
-    package let attachedOthersWithTriggers: [OrderNames]
+    let attachedOthersWithTriggers: [OrderNames]
     /// The triggers on other tables that call the order's functions, and their tables.
-    package let triggersElsewhere: [TriggerElsewhere]
+    let triggersElsewhere: [TriggerElsewhere]
     /// The user's triggers that fire before an UPDATE and after Brocot's triggers.
-    package let laterTriggers: [String]
+    let laterTriggers: [String]
     /// The user's triggers that fire when a row is placed, as far as the catalog tells: those without a condition.
-    package let triggersOfPlacing: [String]
+    let triggersOfPlacing: [String]
     /// The triggers' functions, by name.
-    package let functions: [String: Function]
+    let functions: [String: Function]
     /// The row of the registry; nil if the order is not registered.
-    package let registered: RegisteredOrder?
+    let registered: RegisteredOrder?
     /// Why the registered condition of visibility fails for the table's rows; nil if it doesn't fail.
-    package let faultOfCondition: String?
+    let faultOfCondition: String?
     /// The owner of `brocot.ordered_tables`, to whom the objects in schema `brocot` belong. The schema itself may belong to a superuser.
-    package let registryOwner: String
+    let registryOwner: String
     /// Whether the current role may become that owner, by SET ROLE.
     let mayBecomeRegistryOwner: Bool
     /// Whether the current role has that owner's rights without SET ROLE.
     let hasRightsOfRegistryOwner: Bool
     /// Whether a policy hides rows of the table from the current role.
-    package let hidesRows: Bool
+    let hidesRows: Bool
     /// Whether a rule changes INSERTs or DELETEs on the table.
     let hasRuleOnInsertOrDelete: Bool
 
     /// Whether it is a table, which can be read without running its owner's code.
-    package var isTable: Bool {
+    var isTable: Bool {
         if case .other = kind { return false }
         return true
     }

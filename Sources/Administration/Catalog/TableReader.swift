@@ -32,20 +32,18 @@ package enum TableReader {
 
     /// The description of a table; nil if there is no such table. The connection must be in a transaction. `place` is the table's present
     /// schema and name, if it was renamed.
-    package static func describe(
+    static func describe(
         _ names: OrderNames, at place: OrderNames? = nil, listColumns: [String], on connection: isolated Connection
     ) throws(PostgresError) -> TableDescription? {
         typealias Column = CatalogStatements.RelationColumn
         let place = place ?? names
         guard let relation = try connection.query(CatalogStatements.relation(place)).first else { return nil }
         let oid = try relation.decode(Column.oid, as: Int64.self)
-        var uniqueKeys: [Set<String>] = []
-        for row in try connection.query(CatalogStatements.uniqueKeys(of: oid)) {
-            uniqueKeys.append(Set(try row.decode(0, as: [String].self)))
+        let uniqueKeys = try connection.query(CatalogStatements.uniqueKeys(of: oid)).map { row throws(PostgresError) in
+            Set(try row.decode(0, as: [String].self))
         }
-        var partitionKey: [String?] = []
-        for row in try connection.query(CatalogStatements.partitionKey(of: oid)) {
-            partitionKey.append(try row.decode(0))
+        let partitionKey = try connection.query(CatalogStatements.partitionKey(of: oid)).map {
+            row throws(PostgresError) in try row.decode(0, as: String?.self)
         }
         let registered = try RegisteredOrder.named(names.orderedTable, on: connection)
         let others = try tablesWithTriggers(of: names, on: connection)

@@ -8,9 +8,9 @@ extension Doctor {
             let unregistered = try RegistryFault.ofBuiltInTable(on: connection)
             var missing: [String] = []
             for row in try connection.query(DoctorStatements.missingTables) { missing.append(try row.decode(0)) }
-            let faults = unregistered.map(\.message) + missing
+            let faults = unregistered.map(\.fault.message) + missing
             guard faults.isEmpty else {
-                let advice = unregistered.map(\.advice) + (missing.isEmpty ? [] : [Self.adviceOnMissingTables])
+                let advice = unregistered.map(\.fault.advice) + (missing.isEmpty ? [] : [Self.adviceOnMissingTables])
                 return .failure(
                     "tables", faults.joined(separator: "; "), advice: advice.joined(separator: " "))
             }
@@ -85,9 +85,7 @@ extension Doctor {
                         message: "\(definition.names.orderedTable): \(fault.message)", advice: fault.advice)
                 }
             }
-            faults += try RegistryFault.ofTriggers(on: connection).map { fault in
-                OrderFault(message: fault.message, advice: fault.advice)
-            }
+            faults += try RegistryFault.ofTriggers(on: connection).map(\.fault)
             guard !faults.isEmpty else {
                 return .ok(
                     "orders",

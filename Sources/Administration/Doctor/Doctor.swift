@@ -6,14 +6,14 @@ import Migrations
 package struct Doctor: Sendable {
     let parameters: ConnectionParameters
     /// The kind of role whose rights the current role should have.
-    package let role: RoleKind
+    let role: RoleKind
     /// The age from which a transaction counts as old.
-    package let oldTransaction: Duration
+    let oldTransaction: Duration
     /// A replication slot or standby that is this many transactions behind counts as a problem.
-    package let farBehind: Int
+    let farBehind: Int
     /// How long decided requests shall stay in the log; nil means for ever.
-    package let logRetention: Duration?
-    package let logger: Logger
+    let logRetention: Duration?
+    let logger: Logger
 
     package init(
         parameters: ConnectionParameters, role: RoleKind, oldTransaction: Duration, farBehind: Int = 1_000_000,

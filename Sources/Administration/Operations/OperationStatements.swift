@@ -3,11 +3,11 @@ import LibPQ
 /// The statements of `brocot release`, `pause`, `resume` and `retry`, over the functions of the schema.
 enum OperationStatements {
     static func pause(_ table: String?, _ list: String?) -> SQL {
-        "SELECT brocot.pause(\(table as String?), \(list as String?))"
+        "SELECT brocot.pause(\(table), \(list))"
     }
 
     static func resume(_ table: String?, _ list: String?) -> SQL {
-        "SELECT brocot.resume(\(table as String?), \(list as String?))"
+        "SELECT brocot.resume(\(table), \(list))"
     }
 
     static func retry(_ request: Int) -> SQL { "SELECT brocot.retry(\(request))" }

@@ -14,7 +14,7 @@ struct OrderFault: Hashable, Sendable {
 /// What is wrong with an attached table, or with its row of the registry, as far as the catalog shows it.
 struct OrderFaults {
     /// The faults that only a person can repair, besides a refusal of the plan.
-    let ofPersons: [OrderFault]
+    let needingPerson: [OrderFault]
     /// The steps that make what is missing; or ``AttachError/refused(_:)``, if the table can't be ordered as it is registered.
     let plan: Result<AttachPlan, AttachError>
     private let names: OrderNames
@@ -37,7 +37,7 @@ struct OrderFaults {
             OrderFault(
                 message: "\(other.title) has the triggers of this order too", advice: "\(other.adviceToDropTriggers).")
         }
-        ofPersons = faults
+        needingPerson = faults
         plan = Result { () throws(AttachError) in
             if let fault = ChangedKeys(definition, on: table).fault { throw .refused(fault) }
             return try AttachPlan(definition, on: table)
@@ -50,18 +50,18 @@ struct OrderFaults {
         switch plan {
         case .success(let plan):
             let missing = plan.steps.flatMap(\.missing)
-            guard !plan.fills, !missing.isEmpty else { return ofPersons }
+            guard !plan.fills, !missing.isEmpty else { return needingPerson }
             let needsBothOwners = haveOtherOwners && RepairSteps(plan).all.contains { $0.actor == .registryOwner }
             let role =
                 needsBothOwners
                 ? "a member of the owners of the table and of brocot.ordered_tables" : "the owner of the table"
-            return ofPersons + [
+            return needingPerson + [
                 OrderFault(
                     message: "missing: \(missing.joined(separator: ", "))", advice: "As \(role): brocot check --repair")
             ]
         case .failure(let error):
-            guard hasKeyColumns else { return ofPersons }
-            return ofPersons + [
+            guard hasKeyColumns else { return needingPerson }
+            return needingPerson + [
                 OrderFault(
                     message: names.withoutTable("\(error)"),
                     advice: "Do what the message says, as the owner of the table.")

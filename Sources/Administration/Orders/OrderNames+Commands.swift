@@ -8,7 +8,7 @@ extension OrderNames {
     }
 
     /// The command that repairs faults of this order, for messages.
-    package var repairCommand: String { "brocot check --repair --table \(orderedTable.quotedForShell)" }
+    var repairCommand: String { "brocot check --repair --table \(orderedTable.quotedForShell)" }
 
     /// The command that asks the daemon to place all rows without a place, for messages.
     package var placeRowsCommand: String { "brocot check --repair --place-rows --table \(orderedTable.quotedForShell)" }

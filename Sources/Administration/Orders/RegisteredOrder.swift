@@ -5,9 +5,9 @@ import Ordering
 package struct RegisteredOrder: Hashable, Sendable {
     /// The name in requests, such as `public.tasks`. The built-in table has the name `items`.
     package let name: String
-    package let definition: OrderDefinition
+    let definition: OrderDefinition
     /// Whether `brocot attach` has not placed all rows yet.
-    package let isBeingFilled: Bool
+    let isBeingFilled: Bool
     /// Whether the functions for moves at once, which the registry names, are not there, or are those of an earlier version.
     let lacksPlaceFunction: Bool
     /// Whether the registry names functions for moves at once.

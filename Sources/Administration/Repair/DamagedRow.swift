@@ -1,9 +1,9 @@
 import LibPQ
 
 /// A row with a wrong rank, or with the rank of another row.
-package struct DamagedRow: Hashable, Sendable {
+struct DamagedRow: Hashable, Sendable {
     /// What a repair does with the row.
-    package enum Repair: Hashable, Sendable {
+    enum Repair: Hashable, Sendable {
         /// Writes this fraction, which the row's columns give.
         case rank(numerator: Int64, denominator: Int64)
         /// Asks the daemon to place the row behind the item that has the same rank.
@@ -14,15 +14,15 @@ package struct DamagedRow: Hashable, Sendable {
         case removal
     }
 
-    package let item: String
+    let item: String
     /// The list's key; nil if the row is in no list.
-    package let list: String?
+    let list: String?
     /// The stored rank, as PostgreSQL prints it; nil if the row has only a part of a rank.
-    package let rank: String?
-    package let repair: Repair
+    let rank: String?
+    let repair: Repair
 
     /// What is wrong with the row, and what a repair does, for people.
-    package var text: String {
+    var text: String {
         let place = list.map { $0.isEmpty ? "" : " of list \"\($0)\"" } ?? ", in no list,"
         let cure =
             switch repair {

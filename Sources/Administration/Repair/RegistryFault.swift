@@ -5,12 +5,10 @@ import Ordering
 package struct RegistryFault: Hashable, Sendable {
     /// The order in requests, or the name of a table with one or several orders.
     package let name: String
-    let message: String
-    /// What to do.
-    let advice: String
+    let fault: OrderFault
 
     /// What is wrong and what to do, for people.
-    package var text: String { "\(message). \(advice)" }
+    package var text: String { fault.text }
 
     /// All rows that are missing, by table. The transaction must search only `pg_catalog`.
     static func all(on connection: isolated Connection) throws(PostgresError) -> [RegistryFault] {
@@ -85,8 +83,7 @@ package struct RegistryFault: Hashable, Sendable {
 
     private init(name: String, message: String, advice: String) {
         self.name = name
-        self.message = message
-        self.advice = advice
+        fault = OrderFault(message: message, advice: advice)
     }
 }
 

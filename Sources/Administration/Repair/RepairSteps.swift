@@ -10,7 +10,9 @@ struct RepairSteps: Hashable, Sendable {
     /// Undoes ``refusal``.
     var allowance: AttachStep?
 
-    var all: [AttachStep] { [refusal, allowance].compactMap(\.self) + columns + beforeCorrection + afterCorrection }
+    var all: [AttachStep] {
+        [refusal].compactMap(\.self) + columns + beforeCorrection + afterCorrection + [allowance].compactMap(\.self)
+    }
 }
 
 extension RepairSteps {

@@ -40,7 +40,7 @@ package struct TableRepair: Sendable {
                 return .unreadable("row-level security hides rows from this role. Run this as a role with BYPASSRLS")
             }
             var found = ReadTable(
-                faults: faults.ofPersons, missing: plan.missing, steps: RepairSteps(plan),
+                faults: faults.needingPerson, missing: plan.missing, steps: RepairSteps(plan),
                 missingColumns: plan.missingColumns, isBeingFilled: plan.fills)
             if plan.missingColumns == 0 {
                 try await countRows(with: RepairStatements(plan.columns, arrive: definition.arrive), in: names, &found)
@@ -94,7 +94,7 @@ package struct TableRepair: Sendable {
         try await wrappingErrors {
             try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.settings) {
                 connection throws(PostgresError) in
-                try connection.query(statement).map { row throws(PostgresError) in try DescribedLockHolder(row) }
+                try DescribedLockHolder.all(statement, on: connection)
             }
         }
     }

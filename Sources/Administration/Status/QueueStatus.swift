@@ -102,14 +102,11 @@ extension QueueStatus {
     }
 
     private static func readThroughput(on connection: isolated Connection) throws(PostgresError) -> [Throughput] {
-        var periods: [Throughput] = []
-        for row in try connection.query(StatusStatements.throughput) {
-            periods.append(
-                Throughput(
-                    period: try row.decode(0), applied: try row.decode(1), rejected: try row.decode(2),
-                    rebalancedRows: try row.decode(3), isMinimum: try row.decode(4)))
+        try connection.query(StatusStatements.throughput).map { row throws(PostgresError) in
+            Throughput(
+                period: try row.decode(0), applied: try row.decode(1), rejected: try row.decode(2),
+                rebalancedRows: try row.decode(3), isMinimum: try row.decode(4))
         }
-        return periods
     }
 
     private static func readRejections(on connection: isolated Connection) throws(PostgresError) -> [Rejections] {
@@ -139,14 +136,10 @@ extension QueueStatus {
 extension QueueStatus.Pause {
     /// The paused tables and lists, the earliest pause first; at most ``QueueStatus/mostLists``.
     static func all(on connection: isolated Connection) throws(PostgresError) -> [QueueStatus.Pause] {
-        var paused: [QueueStatus.Pause] = []
-        for row in try connection.query(StatusStatements.paused(limit: QueueStatus.mostLists)) {
-            paused.append(
-                QueueStatus.Pause(
-                    table: try row.decode(0), list: try row.decode(1),
-                    pausedAt: "\(try row.decode(2, as: Timestamp.self))"))
+        try connection.query(StatusStatements.paused(limit: QueueStatus.mostLists)).map { row throws(PostgresError) in
+            QueueStatus.Pause(
+                table: try row.decode(0), list: try row.decode(1), pausedAt: "\(try row.decode(2, as: Timestamp.self))")
         }
-        return paused
     }
 }
 

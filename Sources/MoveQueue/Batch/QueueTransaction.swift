@@ -27,11 +27,13 @@ struct QueueTransaction: Sendable {
         _ task: BatchTask, _ progress: ReadProgress, on connection: isolated Connection
     ) throws(BatchFailure) -> BatchReport {
         let (scope, queue) = (task.scope, QueueRepository(configuration, task.limits, progress))
-        var claimedInParts = scope
-        var firstClaim: ListClaim?
+        func applyInParts(claiming claimed: ClaimScope) throws(BatchFailure) -> BatchReport {
+            var attempt = BatchAttempt(queue, sizes: sizes, claiming: claimed, for: scope, .inParts)
+            do throws(QueueError) { return try attempt.run(on: connection) } catch { throw attempt.failure(error) }
+        }
         switch scope {
         case .suspects, .waitingFor:
-            break
+            return try applyInParts(claiming: scope)
         case .next, .lists, .oldest:
             var attempt = BatchAttempt(
                 queue, sizes: sizes, claiming: scope, for: scope, .together, postponed: task.postponed)
@@ -40,15 +42,9 @@ struct QueueTransaction: Sendable {
             } catch {
                 guard attempt.mayDoBetterInParts(after: error) else { throw attempt.failure(error) }
             }
-            (claimedInParts, firstClaim) = (.suspects(attempt.lockedLists), attempt.claim)
-        }
-        var attempt = BatchAttempt(queue, sizes: sizes, claiming: claimedInParts, for: scope, .inParts)
-        do throws(QueueError) {
-            var report = try attempt.run(on: connection)
-            if let firstClaim { report.claim = firstClaim.afterSecondAttempt(report.claim) }
+            var report = try applyInParts(claiming: .suspects(attempt.lockedLists))
+            report.claim = attempt.claim.afterSecondAttempt(report.claim)
             return report
-        } catch {
-            throw attempt.failure(error)
         }
     }
 }

@@ -1,11 +1,11 @@
 /// The runs from the beginnings of lists that a batch still has to read. Several runs are read at a time. The memory for all
 /// of them is limited, even with long keys: beyond the limit, the rows of the remaining lists are looked up one by one.
 struct FirstRuns: Sendable {
-    private var needs: [ListNeed] = []
+    private var needs: [ListNeed]
     private var bytesRead = 0
     private let reading: ReadingPolicy
 
-    init(_ needs: [ListNeed] = [], reading: ReadingPolicy) {
+    init(_ needs: [ListNeed], reading: ReadingPolicy) {
         self.needs = needs
         self.reading = reading
     }

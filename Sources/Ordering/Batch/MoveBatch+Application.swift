@@ -55,7 +55,7 @@ extension MoveBatch {
             case .absent: false
             }
         }
-        _ = lists[move.list].neighbourhood.takeOut(removed)
+        lists[move.list].neighbourhood.takeOut(removed)
         if ownsRows { lists[move.list].neighbourhood.makeAbsentWithoutRow(removed) }
         return .applied
     }
@@ -117,7 +117,7 @@ extension MoveBatch {
             let row = item.row.seen(from: source, to: list)
             lists[list].neighbourhood.receive(to, row, isVisible: item.isVisible)
         }
-        _ = lists[source].neighbourhood.takeOut(leaving)
+        lists[source].neighbourhood.takeOut(leaving)
         lists[source].neighbourhood.makeAbsentWithoutRow(leaving)
     }
 

@@ -14,9 +14,8 @@ package struct MoveBatch: Sendable {
     let assumedSizes: [ListIdentifier: Int]
     /// The moves without an outcome, in their order.
     private(set) var pending: [BatchMove.Index]
-    private var isStarted = false
-    /// The remaining runs that are read before the first move is applied.
-    private var firstRuns: FirstRuns
+    /// The remaining runs that are read before the first move is applied; nil before the first call of ``advance()``.
+    private var firstRuns: FirstRuns?
 
     /// - Parameters:
     ///   - moves: The moves, in the order in which they are applied.
@@ -32,7 +31,6 @@ package struct MoveBatch: Sendable {
         self.policy = policy
         self.assumedSizes = assumedSizes
         self.reading = reading
-        firstRuns = FirstRuns(reading: reading)
         var lists: [BatchList] = []
         var listIndices: [ListIdentifier: BatchList.Index] = [:]
         func index(of list: ListIdentifier) -> BatchList.Index {
@@ -75,14 +73,13 @@ package struct MoveBatch: Sendable {
     ///
     /// - Returns: What must be read next; empty when every move has an outcome.
     package mutating func advance() -> [ListNeed] {
-        if !isStarted {
-            isStarted = true
-            let runs = needsOfWholeLists()
-            firstRuns = FirstRuns(runs, reading: reading)
-            if !runs.isEmpty { return firstRuns.next() + needsOfPendingMoves(except: Set(runs.map(\.list))) }
+        if firstRuns == nil {
+            let lists = needsOfWholeLists()
+            var runs = FirstRuns(lists, reading: reading)
+            defer { firstRuns = runs }
+            if !lists.isEmpty { return runs.next() + needsOfPendingMoves(except: Set(lists.map(\.list))) }
         }
-        let runs = firstRuns.next()
-        if !runs.isEmpty { return runs }
+        if let runs = firstRuns?.next(), !runs.isEmpty { return runs }
         var needs: [ListNeed] = []
         var asked: Set<ListNeed> = []
         var listsLackingRows: Set<BatchList.Index> = []
@@ -115,7 +112,7 @@ package struct MoveBatch: Sendable {
     ///   ``OrderingError/ranksOutOfOrder(list:key:other:)`` if the stored ranks give no order.
     package mutating func learn(_ result: ReadResult, for need: ListNeed) throws(OrderingError) {
         guard let list = listIndices[need.list] else { preconditionFailure("a need names a list of the batch") }
-        firstRuns.note(result)
+        firstRuns?.note(result)
         do throws(StoredRowsFault) {
             try lists[list].neighbourhood.learn(result, for: need.wanted)
         } catch {

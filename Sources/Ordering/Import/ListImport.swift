@@ -134,7 +134,7 @@ package struct ListImport: Sendable {
 
     /// The number of rows of the list that have the ranks of `count` imported items.
     private func countOfWritten(_ count: Int, from rank: Int64) -> SQL {
-        let sortKey: SQL = "stored.\(identifier: table.rankColumn)"
+        let sortKey: SQL = "stored.\(identifier: table.names.rank)"
         return """
             SELECT pg_catalog.count(*) FROM \(table.names.sql) AS stored
             WHERE \(sortKey) OPERATOR(pg_catalog.>=) \(rank)::pg_catalog.int8::pg_catalog.numeric

@@ -123,6 +123,7 @@ struct Neighbourhood: Sendable {
     // MARK: Changing
 
     /// Takes items out of the order, so that they are unplaced, and returns their former presences.
+    @discardableResult
     mutating func takeOut(_ taken: [KnownItem.Index]) -> [Presence] {
         let presences = taken.map { items[$0].current }
         let placed = taken.filter { items[$0].current.rank != nil }

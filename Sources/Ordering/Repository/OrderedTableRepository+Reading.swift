@@ -48,7 +48,7 @@ extension OrderedTableRepository {
             wanted.below.append(below)
             wanted.above.append(above)
         }
-        var presences = needs.map { _ in (Presence.absent, isVisible: true) }
+        var presences = needs.map { _ in (presence: Presence.absent, isVisible: true) }
         var (below, above): ([Int: [StoredRow]], [Int: [StoredRow]]) = ([:], [:])
         let firstRowColumn = OrderingStatements.SideColumn.allCases.count
         for row in try rows(statements.rows(wanted), until: deadline, on: connection) {
@@ -67,7 +67,7 @@ extension OrderedTableRepository {
             }
         }
         // A neighbourhood learns rows fastest in their order.
-        let ranks = presences.map(\.0.rank)
+        let ranks = presences.map(\.presence.rank)
         let inOrder = needs.indices.sorted { first, second in
             guard let second = ranks[second] else { return false }
             return ranks[first].map { $0 < second } ?? true

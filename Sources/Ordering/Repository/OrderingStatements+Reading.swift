@@ -39,7 +39,7 @@ extension OrderingStatements {
     func rows(_ wanted: RowsWanted) -> SQL {
         """
         SELECT wanted.number, found.side, \(rowColumns(of: "found"))
-        FROM \(relation(of: wanted.lists, wanted.keys, "\(wanted.below)", "\(wanted.above)"))
+        FROM \(relation(of: wanted.lists, wanted.keys, ["\(wanted.below)", "\(wanted.above)"]))
             WITH ORDINALITY AS wanted (\(listColumns.names())item, below, above, number)
         CROSS JOIN LATERAL (
             \(lookUp("named.\(itemColumn) AS item, named.\(rank) AS rank, named.\(num) AS num, named.\(den) AS den\(visibilityColumn)", of: "wanted"))

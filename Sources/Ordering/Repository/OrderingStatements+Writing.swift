@@ -9,9 +9,14 @@ extension OrderingStatements {
     func lock(_ changes: some Collection<RowChange>) -> SQL {
         """
         SELECT count(*)
-        FROM \(relation(of: changes.compactMap(\.storedList), changes.map(\.key))) AS moved (\(listColumns.names())item)
+        FROM \(storedRows(of: changes)) AS moved (\(listColumns.names())item)
         CROSS JOIN LATERAL (\(lookUp("", of: "moved")) FOR NO KEY UPDATE) AS found
         """
+    }
+
+    /// A relation with the keys of the stored rows of changes, and further columns.
+    private func storedRows(of changes: some Collection<RowChange>, _ others: SQL...) -> SQL {
+        relation(of: changes.compactMap(\.storedList), changes.map(\.key), others)
     }
 
     /// The value of the column `rank` for a fraction. Every statement that writes a fraction writes this value too.
@@ -30,7 +35,7 @@ extension OrderingStatements {
     func tryLock(_ changes: some Collection<RowChange>, _ lock: RowLock) -> SQL {
         """
         SELECT wanted.number
-        FROM \(relation(of: changes.compactMap(\.storedList), changes.map(\.key)))
+        FROM \(storedRows(of: changes))
             WITH ORDINALITY AS wanted (\(listColumns.names())item, number)
         CROSS JOIN LATERAL (\(lookUp("", of: "wanted")) \(unsafeRaw: lock.rawValue) SKIP LOCKED) AS found
         """
@@ -59,7 +64,7 @@ extension OrderingStatements {
         countAsRequested(
             """
             DELETE FROM \(table) AS stored
-            USING \(relation(of: changes.compactMap(\.storedList), changes.map(\.key))) AS gone (\(listColumns.names())item)
+            USING \(storedRows(of: changes)) AS gone (\(listColumns.names())item)
             \(location(of: "gone"))
             WHERE \(isFound(by: "gone"))
             """, "true")
@@ -70,8 +75,8 @@ extension OrderingStatements {
             """
             UPDATE \(table) AS stored
             SET \(num) = moved.num, \(den) = moved.den, \(rank) = \(sortKey(of: "moved"))
-            FROM \(relation(
-                of: changes.compactMap(\.storedList), changes.map(\.key),
+            FROM \(storedRows(
+                of: changes,
                 "\(changes.map { $0.rank?.numerator })", "\(changes.map { $0.rank?.denominator })"
             )) AS moved (\(listColumns.names())item, num, den)
             \(location(of: "moved"))
@@ -85,7 +90,7 @@ extension OrderingStatements {
             """
             UPDATE \(table) AS stored
             SET \(num) = NULL, \(den) = NULL, \(rank) = NULL
-            FROM \(relation(of: changes.compactMap(\.storedList), changes.map(\.key)))
+            FROM \(storedRows(of: changes))
                 AS moved (\(listColumns.names())item)
             \(location(of: "moved"))
             WHERE \(isFound(by: "moved"))
@@ -118,7 +123,7 @@ extension OrderingStatements {
         WITH requested AS MATERIALIZED (
             SELECT * FROM \(relation(
                 of: changes.compactMap(\.list), changes.map(\.key),
-                "\(changes.compactMap { $0.rank?.numerator })", "\(changes.compactMap { $0.rank?.denominator })"
+                ["\(changes.compactMap { $0.rank?.numerator })", "\(changes.compactMap { $0.rank?.denominator })"]
             )) AS requested (\(listColumns.names())item, num, den)
         ), written AS (
             INSERT INTO \(table) (\(listColumns.columns())\(itemColumn), \(num), \(den), \(rank))

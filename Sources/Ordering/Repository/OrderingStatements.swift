@@ -54,7 +54,7 @@ struct OrderingStatements {
     ///
     /// `pg_catalog.unnest` takes one array. Without the schema's name it takes several, but a function of another schema would be
     /// preferred to it if there is only one.
-    func relation(of lists: [String], _ keys: [String], _ others: SQL...) -> SQL {
+    func relation(of lists: [String], _ keys: [String], _ others: [SQL] = []) -> SQL {
         let others = others.map { ", pg_catalog.unnest(\($0))" as SQL }.joined(separator: "")
         return """
             ROWS FROM (\(listColumns.arrays(lists))\(unnested(keys))\(others))
