@@ -151,31 +151,27 @@ package enum TableReader {
         of relation: Int64, on connection: isolated Connection
     ) throws(PostgresError) -> [TableDescription.Column] {
         typealias Column = CatalogStatements.AttributeColumn
-        var columns: [TableDescription.Column] = []
-        for row in try connection.query(CatalogStatements.columns(of: relation)) {
+        return try connection.query(CatalogStatements.columns(of: relation)).map { row throws(PostgresError) in
             let (keyType, displayedType) = try KeyType.read(row, from: Column.baseSchema.rawValue)
             let baseType = try row.decode(Column.baseType, as: String?.self)
-            columns.append(
-                TableDescription.Column(
-                    name: try row.decode(Column.name), keyType: keyType, displayedType: displayedType ?? "",
-                    declaredType: try row.decode(Column.declaredType), baseType: baseType ?? "",
-                    type: try row.decode(Column.type), typeSchema: try row.decode(Column.typeSchema),
-                    typeName: try row.decode(Column.typeName),
-                    isNotNull: try row.decode(Column.isNotNull), isGenerated: try row.decode(Column.isGenerated),
-                    hasDefault: try row.decode(Column.hasDefault),
-                    isIdentityAlways: try row.decode(Column.isIdentityAlways),
-                    isIdentity: try row.decode(Column.isIdentity),
-                    foreignTypeOwner: try row.decode(Column.foreignTypeOwner), cast: try row.decode(Column.cast)))
+            return TableDescription.Column(
+                name: try row.decode(Column.name), keyType: keyType, displayedType: displayedType ?? "",
+                declaredType: try row.decode(Column.declaredType), baseType: baseType ?? "",
+                type: try row.decode(Column.type), typeSchema: try row.decode(Column.typeSchema),
+                typeName: try row.decode(Column.typeName),
+                isNotNull: try row.decode(Column.isNotNull), isGenerated: try row.decode(Column.isGenerated),
+                hasDefault: try row.decode(Column.hasDefault),
+                isIdentityAlways: try row.decode(Column.isIdentityAlways),
+                isIdentity: try row.decode(Column.isIdentity),
+                foreignTypeOwner: try row.decode(Column.foreignTypeOwner), cast: try row.decode(Column.cast))
         }
-        return columns
     }
 
     private static func relations(
         of relation: Int64, _ names: OrderNames, columns: [String], on connection: isolated Connection
     ) throws(PostgresError) -> [TableDescription.Relation] {
         typealias Column = CatalogStatements.PartitionColumn
-        var relations: [TableDescription.Relation] = []
-        for row in try connection.query(CatalogStatements.relations(of: relation)) {
+        return try connection.query(CatalogStatements.relations(of: relation)).map { row throws(PostgresError) in
             let (schema, name): (String, String) = (try row.decode(Column.schema), try row.decode(Column.name))
             let isPartitioned = try row.decode(Column.isPartitioned, as: Bool.self)
             let index = try state(
@@ -185,15 +181,13 @@ package enum TableReader {
                 ).first, isPartitioned: isPartitioned)
             let indexes = try texts(
                 CatalogStatements.indexesOfRank(on: name, in: schema, of: names), on: connection)
-            relations.append(
-                TableDescription.Relation(
-                    oid: try row.decode(Column.oid), schema: schema, name: name,
-                    parent: try row.decode(Column.parent), isPartitioned: isPartitioned,
-                    level: Int(try row.decode(Column.level, as: Int32.self)),
-                    index: index,
-                    surplusIndexes: indexes.filter { index.isOther || $0 != names.index(on: name) }.sorted()))
+            return TableDescription.Relation(
+                oid: try row.decode(Column.oid), schema: schema, name: name,
+                parent: try row.decode(Column.parent), isPartitioned: isPartitioned,
+                level: Int(try row.decode(Column.level, as: Int32.self)),
+                index: index,
+                surplusIndexes: indexes.filter { index.isOther || $0 != names.index(on: name) }.sorted())
         }
-        return relations
     }
 
     /// A partitioned index counts as valid here: the server marks it as invalid only as long as partitions lack their indexes.
@@ -240,12 +234,10 @@ package enum TableReader {
     static func dependents(
         ofColumns columns: [String], on table: TableDescription, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
-        var dependents: [String] = []
-        for row in try connection.query(
+        try connection.query(
             CatalogStatements.dependents(
                 ofColumns: columns, of: table.relations.map(\.oid),
-                except: table.triggers.keys.sorted() + table.triggersElsewhere.filter(\.isOfPartition).map(\.name)))
-        { dependents.append(try row.decode(0)) }
-        return dependents
+                except: table.triggers.keys.sorted() + table.triggersElsewhere.filter(\.isOfPartition).map(\.name))
+        ).map { row throws(PostgresError) in try row.decode(0) }
     }
 }

@@ -6,8 +6,9 @@ extension Doctor {
     func tables(_ connection: Connection) async -> CheckResult {
         await attempt("tables", connection) { connection throws(PostgresError) in
             let unregistered = try RegistryFault.ofBuiltInTable(on: connection)
-            var missing: [String] = []
-            for row in try connection.query(DoctorStatements.missingTables) { missing.append(try row.decode(0)) }
+            let missing = try connection.query(DoctorStatements.missingTables).map {
+                row throws(PostgresError) in try row.decode(0, as: String.self)
+            }
             let faults = unregistered.map(\.fault.message) + missing
             guard faults.isEmpty else {
                 let advice = unregistered.map(\.fault.advice) + (missing.isEmpty ? [] : [Self.adviceOnMissingTables])

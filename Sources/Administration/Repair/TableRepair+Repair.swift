@@ -114,11 +114,9 @@ extension TableRepair {
         let columns = try await attacher.plan(definition).columns
         let statements = RepairStatements(columns, arrive: definition.arrive)
         let lists = try await read(definition.names) { connection throws in
-            var lists: [(texts: [String], key: String)] = []
-            for row in try connection.query(statements.damagedLists) {
-                lists.append((try row.decode(0), try row.decode(1)))
+            try connection.query(statements.damagedLists).map { row in
+                (texts: try row.decode(0, as: [String].self), key: try row.decode(1, as: String.self))
             }
-            return lists
         }
         for list in lists {
             let lock = AdvisoryLock.ofList(ListIdentifier(list.key, of: definition.names.orderedTable))
