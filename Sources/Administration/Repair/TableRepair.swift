@@ -86,7 +86,7 @@ package struct TableRepair: Sendable {
         let holders = try await holders(LockHolderStatements.keepingFromReading(names))
         return """
             it was not read, because it is locked by \(holders.text). Run brocot check again when that transaction has ended. \
-            \(holders.first?.holder.advice ?? "")
+            \(holders.advice ?? "")
             """
     }
 
