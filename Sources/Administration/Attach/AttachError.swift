@@ -87,13 +87,13 @@ extension AttachError: CustomStringConvertible {
         case .listLocked(let list, let holders):
             """
             Could not repair the ranks of \(list.map { "list \"\($0)\": it, or a row of it," } ?? "rows in no list: a row") is locked by \
-            \(holders.text). Run the same command again when that transaction has ended. \(holders.first?.holder.advice ?? "")
+            \(holders.text). Run the same command again when that transaction has ended. \(holders.advice ?? "")
             """
         case .busy(let holders, let waited):
             """
             For \(waited.components.seconds) s, the lock of brocot attach, detach and check --repair was held by \(holders.text). Nothing was \
             changed. Wait until that command has ended; if it is none of these commands, end the session. \
-            \(holders.first?.holder.advice ?? "See pg_locks, locktype advisory.")
+            \(holders.advice ?? "See pg_locks, locktype advisory.")
             """
         case .lockInOtherSession:
             """

@@ -64,7 +64,7 @@ struct CommandLock: Sendable {
             while try await !connection.query(Self.tryLock).single().decode(0, as: Bool.self) {
                 let isTooLate = ContinuousClock.now - start >= patience
                 if !isWaiting || isTooLate {
-                    let holders = try await connection.query(Self.holders).map { try DescribedLockHolder($0) }
+                    let holders = try await DescribedLockHolder.all(Self.holders, on: connection)
                     guard !isTooLate else { throw AttachError.busy(holders: holders, waited: patience) }
                     logger.notice(
                         "waiting for another brocot attach or detach to end",

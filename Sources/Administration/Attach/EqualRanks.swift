@@ -74,18 +74,19 @@ struct EqualRanks: Sendable {
 
     /// With these settings, rows are found by their physical places, whatever the planner's statistics are.
     private var settings: [(String, String)] {
-        TableReader.writing(names) + [
+        TransactionSettings.writing(names) + [
             ("enable_hashjoin", "off"), ("enable_mergejoin", "off"), ("enable_seqscan", "off"),
         ]
     }
 
-    /// Stores which rows are to lose their rank, and which of them are then to be placed last. Returns their number. A row that has its
-    /// rank nevertheless is not placed again.
+    /// Stores which rows are to lose their rank, and which of them are then to be placed last. Returns their number.
+    ///
+    /// If such a row keeps its rank after all, the filling passes it over: it places only rows without a rank.
     private func storeRowsToClear(on connection: Connection) async throws -> Int {
         try await connection.run { connection throws(PostgresError) in
             // Without this setting, the server notes that there is no temporary table yet.
             let settings =
-                TableReader.settings + FillingStatements.storingSettings + [("client_min_messages", "warning")]
+                TransactionSettings.ofTables + FillingStatements.storingSettings + [("client_min_messages", "warning")]
             return try connection.transaction(.readCommittedInSystemCatalog, settings: settings) {
                 connection throws(PostgresError) in
                 try connection.execute("DROP TABLE IF EXISTS pg_temp.brocot_equal_ranks")

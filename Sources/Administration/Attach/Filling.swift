@@ -44,8 +44,7 @@ struct Filling: Sendable {
         return try await wrappingErrors {
             let stored = try await count()
             guard stored == 0 else { return .stored(stored) }
-            return try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.settings) {
-                [statements] connection throws(PostgresError) in
+            return try await connection.inReadOnlyTransaction { [statements] connection throws(PostgresError) in
                 guard try connection.query(statements.hasOrder).single().decode(0, as: Bool.self) else {
                     return .all
                 }
@@ -85,7 +84,7 @@ struct Filling: Sendable {
     func check(order: String) async throws(AttachError) {
         do {
             try await wrappingErrors {
-                try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.ofWholeTables) {
+                try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofWholeTables) {
                     [statements] connection throws(PostgresError) in
                     _ = try connection.query(statements.tryConstants(of: order))
                     _ = try connection.query(statements.tryOrder(order))
@@ -108,7 +107,7 @@ struct Filling: Sendable {
     private func store(orderedBy order: String?) async throws(AttachError) {
         try await wrappingErrors {
             try await connection.run { [statements] connection throws(PostgresError) in
-                let settings = TableReader.ofWholeTables + FillingStatements.storingSettings
+                let settings = TransactionSettings.ofWholeTables + FillingStatements.storingSettings
                 try connection.transaction(.readCommittedInSystemCatalog, settings: settings) {
                     connection throws(PostgresError) in
                     _ = try connection.execute(statements.storeRowsToPlace(orderedBy: order))
@@ -121,7 +120,7 @@ struct Filling: Sendable {
     private func place(_ progress: @Sendable (Int, Int) -> Void) async throws(AttachError) -> Int {
         try await wrappingErrors {
             let placed = try await place(try await count(), rowLookUp(), progress)
-            try await connection.inTransaction(.callersReadCommitted, settings: TableReader.settings) {
+            try await connection.inTransaction(.callersReadCommitted, settings: TransactionSettings.ofTables) {
                 [names] connection throws(PostgresError) in
                 try connection.execute(script: StepRunner.becomeRegistryOwner)
                 for statement in RegistryStatements.filled(names.orderedTable) {
@@ -180,13 +179,18 @@ struct Filling: Sendable {
 
     /// Places the next rows. If the table refuses one of them, smaller batches place the rows before it, so that the error can name the row.
     ///
-    /// - Parameter size: The most rows. It is halved as long as the table refuses a row.
+    /// - Parameters:
+    ///   - begin: The number after which the rows begin.
+    ///   - size: The most rows. It is halved as long as the table refuses a row.
+    ///   - lookUp: How rows are found by their keys.
+    /// - Returns: See ``tryBatch(after:size:_:)``.
+    /// - Throws: ``AttachError/rowRefused(orderedTable:item:_:)``, and what ``tryBatch(after:size:_:)`` throws.
     private func placeBatch(
         after begin: Int64, size: inout Int, _ lookUp: RowLookUp
     ) async throws -> (removed: Int, placed: Int, end: Int64?) {
         while true {
             do {
-                return try await placeBatch(after: begin, size: size, lookUp)
+                return try await tryBatch(after: begin, size: size, lookUp)
             } catch let error as PostgresError where FailureClass(.database(error)) == .request {
                 guard size == 1 else {
                     size /= 2
@@ -198,21 +202,30 @@ struct Filling: Sendable {
         }
     }
 
-    /// Returns how many rows it removed from `brocot.rows_to_place`, how many of them it placed, and the last number that it read: nil at the
-    /// end.
+    /// Places the next rows, or none of them if there is an error.
     ///
+    /// - Parameters:
+    ///   - begin: The number after which the rows begin.
+    ///   - size: The most rows.
+    ///   - lookUp: How rows are found by their keys.
+    /// - Returns: How many rows it removed from `brocot.rows_to_place`, how many of them it placed, and the last number that it read: nil
+    ///   at the end.
     /// - Throws: ``AttachError/rowNotWritten(orderedTable:item:)``; an error of the database.
-    private func placeBatch(
+    private func tryBatch(
         after begin: Int64, size: Int, _ lookUp: RowLookUp
     ) async throws -> (removed: Int, placed: Int, end: Int64?) {
-        try await connection.inTransaction(settings: statements.settings) {
+        typealias Column = FillingStatements.BatchColumn
+        return try await connection.inTransaction(settings: statements.settings) {
             [statements, names] connection throws in
             let row = try connection.query(statements.batch(after: begin, size: size, lookUp)).single()
-            if let item = try row.decode(2, as: String?.self) {
+            if let item = try row.decode(Column.unwrittenItem, as: String?.self) {
                 // The next run would take a row with another rank for placed. So the batch is rolled back.
                 throw AttachError.rowNotWritten(orderedTable: names.orderedTable, item: item)
             }
-            return (removed: try row.decode(0), placed: try row.decode(3), end: try row.decode(1))
+            return (
+                removed: try row.decode(Column.removed), placed: try row.decode(Column.placed),
+                end: try row.decode(Column.lastNumber)
+            )
         }
     }
 }

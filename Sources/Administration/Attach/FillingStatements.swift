@@ -14,7 +14,7 @@ struct FillingStatements {
     }
 
     /// The settings for ``batch(after:size:_:)``.
-    var settings: [(String, String)] { TableReader.writing(names) + MoveApplication.plannerSettings }
+    var settings: [(String, String)] { TransactionSettings.writing(names) + MoveApplication.plannerSettings }
 
     var count: SQL {
         """
@@ -111,9 +111,20 @@ struct FillingStatements {
             """
     }
 
-    /// Places the next rows, and removes from `brocot.rows_to_place` the rows that are now placed, deleted, or in another list. Returns
-    /// how many it removed, the last number that it read (NULL at the end), the item of a row that was not written as asked, although
-    /// this session had locked it: a trigger or policy is the cause. The last value is how many rows it placed.
+    /// The columns of ``batch(after:size:_:)``.
+    enum BatchColumn: Int {
+        /// How many rows were removed from `brocot.rows_to_place`.
+        case removed
+        /// How many rows were placed.
+        case placed
+        /// The last number that was read; NULL at the end.
+        case lastNumber
+        /// The item of a row that was not written as asked, although this session had locked it: a trigger or policy is the cause.
+        case unwrittenItem
+    }
+
+    /// Places the next rows, and removes from `brocot.rows_to_place` the rows that are now placed, deleted, or in another list. See
+    /// ``BatchColumn`` for what it returns.
     ///
     /// The rows are found by their keys once, and then by their locations. Otherwise, without statistics, the planner could expect few rows
     /// without a rank, and would read all of them for each row.
@@ -146,9 +157,8 @@ struct FillingStatements {
                     OR done.number NOT IN (SELECT present.number FROM present))
             RETURNING done.number
         )
-        SELECT (SELECT count(*) FROM removed), (SELECT max(waiting.number) FROM waiting),
-            (SELECT locked.text FROM locked WHERE locked.number NOT IN (SELECT as_asked.number FROM as_asked) LIMIT 1),
-            (SELECT count(*) FROM as_asked)
+        SELECT (SELECT count(*) FROM removed), (SELECT count(*) FROM as_asked), (SELECT max(waiting.number) FROM waiting),
+            (SELECT locked.text FROM locked WHERE locked.number NOT IN (SELECT as_asked.number FROM as_asked) LIMIT 1)
         """
     }
 }

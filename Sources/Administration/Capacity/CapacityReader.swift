@@ -45,7 +45,7 @@ package struct CapacityReader: Sendable {
     ///   if a superuser does not trust the owner; otherwise `PostgresError`.
     package func read(_ list: String, on connection: isolated Connection) throws -> MeasuredList {
         guard let values = table.listValues(of: list) else { preconditionFailure("the list's key was checked before") }
-        return try connection.transaction(.repeatableReadOnly, settings: ReadingSettings.ofTransaction) {
+        return try connection.transaction(.repeatableReadOnly, settings: TransactionSettings.ofReading) {
             connection throws in
             switch try TableLock.lock(table.names, on: connection) {
             case .locked: break
@@ -60,14 +60,12 @@ package struct CapacityReader: Sendable {
             let capacity = try capacity(statements, on: connection)
             let unplacedCount = try connection.query(statements.unplacedCount).single().decode(0, as: Int.self)
             let identifier = ListIdentifier(orderedTable: table.name, key: list)
-            var rebalances: [LoggedRebalance] = []
-            for row in try connection.query(
-                CapacityStatements.rebalances(of: identifier, count: Self.rebalanceCount))
-            {
-                rebalances.append(
-                    LoggedRebalance(
-                        request: try row.decode(0), appliedAt: try row.decode(1),
-                        rows: Int(try row.decode(2, as: Int32.self))))
+            let rebalances = try connection.query(
+                CapacityStatements.rebalances(of: identifier, count: Self.rebalanceCount)
+            ).map { row in
+                LoggedRebalance(
+                    request: try row.decode(0), appliedAt: try row.decode(1),
+                    rows: Int(try row.decode(2, as: Int32.self)))
             }
             let repairs = capacity.faults.map { fault in
                 // The built-in table is not attached, so `brocot check --repair` leaves it alone.

@@ -3,28 +3,6 @@ import Ordering
 
 /// Reads the description of a table from the catalog.
 package enum TableReader {
-    /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched. The server refuses
-    /// statements from which a policy would hide rows. It prints each name of the catalog in one way only, because such names are compared.
-    static let settings =
-        [
-            ("search_path", "pg_catalog, pg_temp"), printedNames,
-        ] + ofWholeTables
-    /// The settings of transactions that read or write whole tables: they have no time-out, and the server refuses statements from which a
-    /// policy would hide rows.
-    static let ofWholeTables = [
-        ("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off"),
-        ("idle_in_transaction_session_timeout", "0"), withoutCompiling,
-    ]
-    /// The server compiles no plans. It decides by the estimated costs, which are often far too high for the catalog and for tables that were
-    /// never analyzed, and beside many partitions compiling takes minutes.
-    static let withoutCompiling = ("jit", "off")
-    /// The settings of transactions that write ranks: the order's triggers let them pass.
-    static func writing(_ names: OrderNames) -> [(String, String)] {
-        WritingSettings.of(names.orderedTable) + ofWholeTables
-    }
-    /// The server prints names in quotes only where they need quotes, whatever the role's setting.
-    static let printedNames = ("quote_all_identifiers", "off")
-
     /// The schema of a table that is named without one: the first in the `search_path` that has such a table.
     package static func schema(of table: String, on connection: isolated Connection) throws(PostgresError) -> String? {
         try connection.query(CatalogStatements.visibleSchema(of: table)).first?.decode(0)
@@ -151,31 +129,27 @@ package enum TableReader {
         of relation: Int64, on connection: isolated Connection
     ) throws(PostgresError) -> [TableDescription.Column] {
         typealias Column = CatalogStatements.AttributeColumn
-        var columns: [TableDescription.Column] = []
-        for row in try connection.query(CatalogStatements.columns(of: relation)) {
+        return try connection.query(CatalogStatements.columns(of: relation)).map { row throws(PostgresError) in
             let (keyType, displayedType) = try KeyType.read(row, from: Column.baseSchema.rawValue)
             let baseType = try row.decode(Column.baseType, as: String?.self)
-            columns.append(
-                TableDescription.Column(
-                    name: try row.decode(Column.name), keyType: keyType, displayedType: displayedType ?? "",
-                    declaredType: try row.decode(Column.declaredType), baseType: baseType ?? "",
-                    type: try row.decode(Column.type), typeSchema: try row.decode(Column.typeSchema),
-                    typeName: try row.decode(Column.typeName),
-                    isNotNull: try row.decode(Column.isNotNull), isGenerated: try row.decode(Column.isGenerated),
-                    hasDefault: try row.decode(Column.hasDefault),
-                    isIdentityAlways: try row.decode(Column.isIdentityAlways),
-                    isIdentity: try row.decode(Column.isIdentity),
-                    foreignTypeOwner: try row.decode(Column.foreignTypeOwner), cast: try row.decode(Column.cast)))
+            return TableDescription.Column(
+                name: try row.decode(Column.name), keyType: keyType, displayedType: displayedType ?? "",
+                declaredType: try row.decode(Column.declaredType), baseType: baseType ?? "",
+                type: try row.decode(Column.type), typeSchema: try row.decode(Column.typeSchema),
+                typeName: try row.decode(Column.typeName),
+                isNotNull: try row.decode(Column.isNotNull), isGenerated: try row.decode(Column.isGenerated),
+                hasDefault: try row.decode(Column.hasDefault),
+                isIdentityAlways: try row.decode(Column.isIdentityAlways),
+                isIdentity: try row.decode(Column.isIdentity),
+                foreignTypeOwner: try row.decode(Column.foreignTypeOwner), cast: try row.decode(Column.cast))
         }
-        return columns
     }
 
     private static func relations(
         of relation: Int64, _ names: OrderNames, columns: [String], on connection: isolated Connection
     ) throws(PostgresError) -> [TableDescription.Relation] {
         typealias Column = CatalogStatements.PartitionColumn
-        var relations: [TableDescription.Relation] = []
-        for row in try connection.query(CatalogStatements.relations(of: relation)) {
+        return try connection.query(CatalogStatements.relations(of: relation)).map { row throws(PostgresError) in
             let (schema, name): (String, String) = (try row.decode(Column.schema), try row.decode(Column.name))
             let isPartitioned = try row.decode(Column.isPartitioned, as: Bool.self)
             let index = try state(
@@ -185,15 +159,13 @@ package enum TableReader {
                 ).first, isPartitioned: isPartitioned)
             let indexes = try texts(
                 CatalogStatements.indexesOfRank(on: name, in: schema, of: names), on: connection)
-            relations.append(
-                TableDescription.Relation(
-                    oid: try row.decode(Column.oid), schema: schema, name: name,
-                    parent: try row.decode(Column.parent), isPartitioned: isPartitioned,
-                    level: Int(try row.decode(Column.level, as: Int32.self)),
-                    index: index,
-                    surplusIndexes: indexes.filter { index.isOther || $0 != names.index(on: name) }.sorted()))
+            return TableDescription.Relation(
+                oid: try row.decode(Column.oid), schema: schema, name: name,
+                parent: try row.decode(Column.parent), isPartitioned: isPartitioned,
+                level: Int(try row.decode(Column.level, as: Int32.self)),
+                index: index,
+                surplusIndexes: indexes.filter { index.isOther || $0 != names.index(on: name) }.sorted())
         }
-        return relations
     }
 
     /// A partitioned index counts as valid here: the server marks it as invalid only as long as partitions lack their indexes.
@@ -240,12 +212,10 @@ package enum TableReader {
     static func dependents(
         ofColumns columns: [String], on table: TableDescription, on connection: isolated Connection
     ) throws(PostgresError) -> [String] {
-        var dependents: [String] = []
-        for row in try connection.query(
+        try connection.query(
             CatalogStatements.dependents(
                 ofColumns: columns, of: table.relations.map(\.oid),
-                except: table.triggers.keys.sorted() + table.triggersElsewhere.filter(\.isOfPartition).map(\.name)))
-        { dependents.append(try row.decode(0)) }
-        return dependents
+                except: table.triggers.keys.sorted() + table.triggersElsewhere.filter(\.isOfPartition).map(\.name))
+        ).map { row throws(PostgresError) in try row.decode(0) }
     }
 }

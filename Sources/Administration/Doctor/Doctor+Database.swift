@@ -16,7 +16,7 @@ extension Doctor {
             return .failure(
                 "privileges", "a \(role.rawValue) also needs \(Self.shortened(missing))", details: missing,
                 advice: """
-                    As the owner: \(role.grantCommand(to: try connection.query(DoctorStatements.user).single().decode(0))). \
+                    As the owner: \(role.grantCommand(to: try connection.query(AccessStatements.user).single().decode(0))). \
                     Or check another role with --role.
                     """)
         }
@@ -71,17 +71,18 @@ extension Doctor {
 
     func vacuum(_ connection: Connection) async -> CheckResult {
         await attempt("autovacuum", connection) { connection throws(PostgresError) in
-            var off: [String] = []
-            for row in try connection.query(DoctorStatements.vacuumSettings) { off.append(try row.decode(0)) }
-            guard off.isEmpty else {
+            let settings = try connection.query(DoctorStatements.vacuumSettings).map {
+                row throws(PostgresError) in try row.decode(0, as: String.self)
+            }
+            guard settings.isEmpty else {
                 return .failure(
-                    "autovacuum", "off on this server: \(off.joined(separator: ", "))",
+                    "autovacuum", "off on this server: \(settings.joined(separator: ", "))",
                     advice: """
                         Set autovacuum and track_counts to on in the server's configuration, and reload it: SELECT pg_reload_conf(). \
                         Otherwise the queue grows by a dead row with each request, and gets slow.
                         """)
             }
-            var full: [String] = []
+            var (off, full): ([String], [String]) = ([], [])
             for row in try connection.query(DoctorStatements.vacuumedTables) {
                 let (name, isEnabled, dead): (String, Bool, Int) = (
                     try row.decode(0), try row.decode(1), try row.decode(2)
@@ -167,9 +168,9 @@ extension Doctor {
 
     func commits(_ connection: Connection) async -> CheckResult {
         await attempt("commits", connection) { connection throws(PostgresError) in
-            var waits: [String] = []
-            for row in try connection.query(DoctorStatements.waitsForStandby(ofAtLeast: Self.longWaitForStandby)) {
-                waits.append("\(try row.decode(0, as: String.self)) for \(try row.decode(1, as: Int.self)) s")
+            let statement = DoctorStatements.waitsForStandby(ofAtLeast: Self.longWaitForStandby)
+            let waits = try connection.query(statement).map { row throws(PostgresError) in
+                "\(try row.decode(0, as: String.self)) for \(try row.decode(1, as: Int.self)) s"
             }
             guard !waits.isEmpty else { return .ok("commits", "no COMMIT is seen to wait for a synchronous standby") }
             return .failure(
@@ -184,14 +185,13 @@ extension Doctor {
 
     func deadRows(_ connection: Connection) async -> CheckResult {
         await attempt("dead rows", connection) { [oldTransaction, farBehind] connection throws(PostgresError) in
-            var holders: [String] = []
-            for row in try connection.query(
-                DoctorStatements.horizonHolders(olderThan: oldTransaction, transactions: farBehind))
-            {
+            let holders = try connection.query(
+                DoctorStatements.horizonHolders(olderThan: oldTransaction, transactions: farBehind)
+            ).map { row throws(PostgresError) in
                 let (kind, name, age): (String, String, Int?) = (
                     try row.decode(0), try row.decode(1), try row.decode(2)
                 )
-                holders.append("\(kind) \(name)\(age.map { " for \($0) s" } ?? "")")
+                return "\(kind) \(name)\(age.map { " for \($0) s" } ?? "")"
             }
             guard !holders.isEmpty else {
                 let seesAll = try connection.query(DoctorStatements.seesAllSessions).single().decode(0, as: Bool.self)

@@ -29,7 +29,7 @@ package struct Doctor: Sendable {
         self.logger = logger
     }
 
-    /// What is done with each result as soon as it is known. Beside hundreds of ordered tables, a check may take a minute.
+    /// What is done with each result as soon as it is known. With hundreds of ordered tables, a check may take a minute.
     package typealias Report = @Sendable (CheckResult) -> Void
 
     /// Runs all checks, except those that depend on a failed one.
@@ -114,8 +114,8 @@ package struct Doctor: Sendable {
                 settings: [
                     ("lock_timeout", "\(Self.lockTimeout.milliseconds)"),
                     ("statement_timeout", "\(Self.statementTimeout.milliseconds)"),
-                    ("idle_in_transaction_session_timeout", "0"), TableReader.printedNames,
-                    TableReader.withoutCompiling,
+                    ("idle_in_transaction_session_timeout", "0"), TransactionSettings.printedNames,
+                    TransactionSettings.withoutCompiling,
                 ], body)
         } catch {
             guard !error.isConnectionLost else { return Self.connectionLost(check, error) }

@@ -35,12 +35,10 @@ enum DoctorStatements {
                 FROM pg_catalog.pg_class AS relation
                 WHERE relation.relispartition AND EXISTS (
                     SELECT FROM pg_catalog.pg_trigger AS keep
-                    WHERE keep.tgrelid = relation.oid AND starts_with(keep.tgname::text, 'zzz_brocot_'))
+                    WHERE keep.tgrelid = relation.oid AND starts_with(keep.tgname::text, \(literal: OrderNames.triggerPrefix)))
                 GROUP BY pg_catalog.pg_partition_root(relation.oid)
             ) AS of_table)
         """
-
-    static let user: SQL = "SELECT current_user::text"
 
     /// Whether the current role may see the sessions of other roles.
     static let seesAllSessions: SQL = """
@@ -107,50 +105,6 @@ enum DoctorStatements {
             """
     }
 
-    /// The columns that a registered table must have.
-    private static let wantedColumns: SQL = """
-        unnest(registered.list_columns || ARRAY[
-            registered.item_column, registered.rank_column || '_num', registered.rank_column || '_den',
-            registered.rank_column]) AS wanted (name)
-        """
-
-    /// What is wrong with registered tables that can't be read: the table does not exist, its name belongs to something else, or a
-    /// registered column does not exist.
-    static let missingTables: SQL = """
-        SELECT registered.name || CASE
-                WHEN found.relation IS NULL THEN ' is gone'
-                WHEN found.kind = 'v' THEN ' is a view, not a table'
-                WHEN found.kind NOT IN ('r', 'p') THEN ' is not a table'
-                ELSE pg_catalog.format(' has no column "%s"', missing.name) END
-        FROM brocot.ordered_tables AS registered
-        LEFT JOIN LATERAL (
-            SELECT target.oid AS relation, target.relkind AS kind
-            FROM pg_catalog.pg_class AS target
-            WHERE target.oid = \(SQL.registeredRelation)
-        ) AS found ON true
-        LEFT JOIN LATERAL (
-            SELECT wanted.name
-            FROM \(wantedColumns)
-            WHERE found.relation IS NOT NULL AND NOT EXISTS (
-                SELECT FROM pg_catalog.pg_attribute AS present
-                WHERE present.attrelid = found.relation AND present.attname = wanted.name AND NOT present.attisdropped)
-        ) AS missing ON true
-        WHERE found.relation IS NULL OR found.kind NOT IN ('r', 'p') OR missing.name IS NOT NULL
-        ORDER BY 1
-        """
-
-    /// The condition that the table of the registry's row `registered` exists and has all columns. Before a table is read, see
-    /// ``TableLock``.
-    static let hasAllColumns: SQL = """
-        NOT EXISTS (
-            SELECT FROM \(wantedColumns)
-            WHERE NOT EXISTS (
-                SELECT FROM pg_catalog.pg_attribute AS present
-                JOIN pg_catalog.pg_class AS target ON target.oid = present.attrelid AND target.relkind IN ('r', 'p')
-                WHERE present.attrelid = \(SQL.registeredRelation)
-                    AND present.attname = wanted.name AND NOT present.attisdropped))
-        """
-
     /// The condition that the table has no unique index on the item column, or on the list columns and the item column.
     static let lacksUniqueKey: SQL = """
         NOT EXISTS (
@@ -205,7 +159,7 @@ enum DoctorStatements {
                 SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
             AND (space.nspname = 'brocot' OR EXISTS (
                 SELECT FROM pg_catalog.pg_trigger AS keep
-                WHERE keep.tgrelid = relation.oid AND starts_with(keep.tgname::text, 'zzz_brocot_')))
+                WHERE keep.tgrelid = relation.oid AND starts_with(keep.tgname::text, \(literal: OrderNames.triggerPrefix))))
         ORDER BY 2, 1
         LIMIT 5
         """
@@ -219,6 +173,14 @@ enum DoctorStatements {
         WHERE earliest.applied_at < pg_catalog.now() - pg_catalog.make_interval(secs => \(age.components.seconds))
         """
     }
+
+    /// The next id that the sequence gives, and the greatest ids in the log and of pending requests; 0 if there are none.
+    static let nextAndLastIDs: SQL = """
+        SELECT numbering.last_value + numbering.is_called::integer,
+            (SELECT coalesce(max(log.id), 0) FROM brocot.move_log AS log),
+            (SELECT coalesce(max(pending.id), 0) FROM brocot.move_requests AS pending)
+        FROM brocot.move_requests_id_seq AS numbering
+        """
 
     static let heldLists: SQL = "SELECT count(*) FROM brocot.held_lists WHERE request_id IS NOT NULL"
 

@@ -2,13 +2,17 @@ import Ordering
 
 /// The names of the objects that `brocot attach` creates for an order.
 extension OrderNames {
+    /// The rank columns with their types.
+    var typedRankColumns: [(name: String, type: String)] {
+        zip(rankColumns, OrderObjects.rankColumnTypes).map { (name: $0, type: $1) }
+    }
+
     /// The CHECK that makes sure that the rank columns agree.
     var constraint: String { Self.bounded("brocot_\(rank)_is_valid") }
 
     /// The unique index on list and rank of the table itself, or of one of its partitions.
     func index(on relation: String) -> String { Self.bounded("\(Self.indexPrefix)\(relation)_\(rank)") }
 
-    // Triggers fire in the order of their names. These names come after those of the user's triggers.
     /// After an INSERT: requests places for the new rows.
     var insertTrigger: String { trigger("arrive") }
     /// Before an UPDATE of the rank columns by others: keeps the old rank, or removes the rank if the list changes too.
@@ -29,13 +33,13 @@ extension OrderNames {
 
     /// The names that earlier versions gave to this order's triggers, as far as they differ.
     var formerTriggers: [String] {
-        ["arrive", "keep", "change", "add_now", "carry_now"].map { Self.bounded("zzz_brocot_\(rank)_\($0)") }
+        ["arrive", "keep", "change", "add_now", "carry_now"].map { Self.bounded("\(Self.triggerPrefix)\(rank)_\($0)") }
             .filter { !triggers.contains($0) }
     }
 
     /// A long name of a rank column is shortened to the same text for all triggers, so that their order stays.
     private func trigger(_ purpose: String) -> String {
-        "\(Self.bounded("zzz_brocot_\(rank)", to: Self.lengthLimit - "_carry_now".utf8.count))_\(purpose)"
+        "\(Self.bounded("\(Self.triggerPrefix)\(rank)", to: Self.lengthLimit - "_carry_now".utf8.count))_\(purpose)"
     }
 
     /// The triggers' functions, in schema `brocot`.

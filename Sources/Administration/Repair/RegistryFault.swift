@@ -62,7 +62,7 @@ package struct RegistryFault: Hashable, Sendable {
         JOIN pg_namespace AS functions ON functions.oid = function.pronamespace
         JOIN pg_class AS relation ON relation.oid = trigger.tgrelid
         JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
-        WHERE functions.nspname = 'brocot' AND starts_with(trigger.tgname::text, 'zzz_brocot_') AND NOT trigger.tgisinternal
+        WHERE functions.nspname = 'brocot' AND starts_with(trigger.tgname::text, \(literal: OrderNames.triggerPrefix)) AND NOT trigger.tgisinternal
             AND trigger.tgparentid = 0
         ORDER BY trigger.tgname
         """
@@ -94,10 +94,8 @@ extension TableRepair {
     /// - Returns: The faults, by table.
     /// - Throws: ``AttachError/database(_:)``.
     package func registryFaults(of table: String?) async throws(AttachError) -> [RegistryFault] {
-        let faults = try await wrappingErrors {
-            try await connection.inTransaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                try RegistryFault.all(on: connection)
-            }
+        let faults = try await connection.inReadOnlyTransaction(settings: []) { connection throws(PostgresError) in
+            try RegistryFault.all(on: connection)
         }
         guard let table else { return faults }
         return faults.filter { table == $0.name || table.hasPrefix("\($0.name).") }

@@ -51,7 +51,7 @@ extension TableRepair {
     package func repair(
         _ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool
     ) async throws(AttachError) {
-        guard var found = findings.readTable else { return }
+        guard var found = findings.checkedTable else { return }
         let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         try attacher.requireOwners(
             of: table, definition.names, for: found.steps.all, printedBy: "brocot attach --sql")
@@ -73,7 +73,7 @@ extension TableRepair {
         guard !plan.fills else { return }
         try await write(
             [RepairStatements(plan.columns, arrive: definition.arrive).requestArrivals], in: definition.names,
-            settings: TableReader.settings)
+            settings: TransactionSettings.ofTables)
     }
 
     private func run(_ steps: [AttachStep], of definition: OrderDefinition) async throws(AttachError) {
@@ -100,10 +100,10 @@ extension TableRepair {
     /// Adds the missing rank columns, and looks what has to be repaired then.
     private func addColumns(
         of definition: OrderDefinition, _ steps: RepairSteps
-    ) async throws(AttachError) -> ReadTable {
+    ) async throws(AttachError) -> CheckedTable {
         try await run(steps.columns, of: definition)
         let findings = try await findings(of: definition)
-        guard let found = findings.readTable else {
+        guard let found = findings.checkedTable else {
             if findings.isLocked { throw .lockTimeout(step: "calculate the ranks") }
             throw .refused("\(definition.names.title): \(findings.lines().joined(separator: "; "))")
         }
@@ -114,11 +114,9 @@ extension TableRepair {
         let columns = try await attacher.plan(definition).columns
         let statements = RepairStatements(columns, arrive: definition.arrive)
         let lists = try await read(definition.names) { connection throws in
-            var lists: [(texts: [String], key: String)] = []
-            for row in try connection.query(statements.damagedLists) {
-                lists.append((try row.decode(0), try row.decode(1)))
+            try connection.query(statements.damagedLists).map { row in
+                (texts: try row.decode(0, as: [String].self), key: try row.decode(1, as: String.self))
             }
-            return lists
         }
         for list in lists {
             let lock = AdvisoryLock.ofList(ListIdentifier(list.key, of: definition.names.orderedTable))

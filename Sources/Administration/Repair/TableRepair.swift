@@ -19,12 +19,10 @@ package struct TableRepair: Sendable {
 
     /// The orders of all attached tables, or the order with this name.
     package func definitions(named name: String?) async throws(AttachError) -> [OrderDefinition] {
-        try await wrappingErrors {
-            try await connection.inTransaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                guard let name else { return try RegisteredOrder.attached(on: connection).map(\.definition) }
-                let order = try RegisteredOrder.named(name, on: connection)
-                return order.map { $0.isOfUsersTable ? [$0.definition] : [] } ?? []
-            }
+        try await connection.inReadOnlyTransaction(settings: []) { connection throws(PostgresError) in
+            guard let name else { return try RegisteredOrder.attached(on: connection).map(\.definition) }
+            let order = try RegisteredOrder.named(name, on: connection)
+            return order.map { $0.isOfUsersTable ? [$0.definition] : [] } ?? []
         }
     }
 
@@ -32,14 +30,14 @@ package struct TableRepair: Sendable {
         let names = definition.names
         do throws(AttachError) {
             let table = try await attacher.find(
-                names, listColumns: definition.listColumns, waitingAtMost: Self.longestWaitForTable)
+                names, listColumns: definition.listColumns, waitingAtMost: TransactionSettings.lockTimeoutOfReading)
             guard let table else { return .refused(try await reasonForNoTable(names)) }
             let faults = OrderFaults(of: definition, on: table)
             let plan = try faults.plan.get()
             guard !table.hidesRows else {
                 return .unreadable("row-level security hides rows from this role. Run this as a role with BYPASSRLS")
             }
-            var found = ReadTable(
+            var found = CheckedTable(
                 faults: faults.needingPerson, missing: plan.missing, steps: RepairSteps(plan),
                 missingColumns: plan.missingColumns, isBeingFilled: plan.fills)
             if plan.missingColumns == 0 {
@@ -65,7 +63,7 @@ package struct TableRepair: Sendable {
     }
 
     private func countRows(
-        with statements: RepairStatements, in names: OrderNames, _ found: inout ReadTable
+        with statements: RepairStatements, in names: OrderNames, _ found: inout CheckedTable
     ) async throws(AttachError) {
         found.damagedRows = try await counts(statements.countOfDamaged, columns: 1, in: names)[0]
         if !found.isBeingFilled {
@@ -74,7 +72,7 @@ package struct TableRepair: Sendable {
         }
         if found.damagedRows > 0 {
             found.examples = try await read(names) { connection throws in
-                try connection.query(statements.firstDamaged(ReadTable.mostExamples)).map { try DamagedRow($0) }
+                try connection.query(statements.firstDamaged(CheckedTable.mostExamples)).map { try DamagedRow($0) }
             }
         }
     }
@@ -86,16 +84,13 @@ package struct TableRepair: Sendable {
         let holders = try await holders(LockHolderStatements.keepingFromReading(names))
         return """
             it was not read, because it is locked by \(holders.text). Run brocot check again when that transaction has ended. \
-            \(holders.first?.holder.advice ?? "")
+            \(holders.advice ?? "")
             """
     }
 
     func holders(_ statement: SQL) async throws(AttachError) -> [DescribedLockHolder] {
-        try await wrappingErrors {
-            try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.settings) {
-                connection throws(PostgresError) in
-                try DescribedLockHolder.all(statement, on: connection)
-            }
+        try await connection.inReadOnlyTransaction { connection throws(PostgresError) in
+            try DescribedLockHolder.all(statement, on: connection)
         }
     }
 
@@ -120,17 +115,15 @@ package struct TableRepair: Sendable {
         }
     }
 
-    /// The longest wait for a table that another session has locked. Then the next table is checked.
-    private static let longestWaitForTable = Duration.seconds(5)
-
-    /// Reads the table in a read-only transaction that keeps it from being dropped or renamed. Reading can run code of the table's owner, such as a
-    /// function in the condition of an index.
+    /// Reads the table in a read-only transaction that keeps it from being dropped or renamed. If another session has locked it for too
+    /// long, this fails, and the next table is checked. Reading can run code of the table's owner, such as a function in the condition of an
+    /// index.
     func read<Result: Sendable>(
         _ names: OrderNames, _ body: @Sendable (isolated Connection) throws -> Result
     ) async throws(AttachError) -> Result {
         try await wrappingErrors {
             try await connection.run { connection throws in
-                let settings = TableReader.settings + [("lock_timeout", "\(Self.longestWaitForTable.milliseconds)")]
+                let settings = TransactionSettings.ofTables + TransactionSettings.ofReading
                 return try connection.transaction(.repeatableReadOnly, settings: settings) { connection throws in
                     try Self.lock(names, on: connection)
                     return try body(connection)

@@ -11,14 +11,11 @@ package struct LiveDaemon: Sendable, Encodable {
 
     /// All connected daemons, the oldest first. A daemon behind a pooler in transaction mode may be missing.
     package static func all(on connection: isolated Connection) throws(PostgresError) -> [LiveDaemon] {
-        var daemons: [LiveDaemon] = []
-        for row in try connection.query(StatusStatements.liveDaemons) {
-            daemons.append(
-                LiveDaemon(
-                    version: try row.decode(0), user: try row.decode(1), pid: try row.decode(2),
-                    since: try row.decode(3, as: Timestamp?.self).map { "\($0)" }))
+        try connection.query(StatusStatements.liveDaemons).map { row throws(PostgresError) in
+            LiveDaemon(
+                version: try row.decode(0), user: try row.decode(1), pid: try row.decode(2),
+                since: try row.decode(3, as: Timestamp?.self).map { "\($0)" })
         }
-        return daemons
     }
 
     /// The number of daemons, with version and start of each: `2: 0.1.0 since …, 0.1.0 since …`.

@@ -80,12 +80,11 @@ extension QueueStatus {
 
     /// Reads the status in one snapshot. The amount of work does not depend on the number of pending requests.
     package static func read(on connection: isolated Connection) throws(PostgresError) -> QueueStatus {
-        try connection.transaction(.repeatableReadOnly, settings: ReadingSettings.ofTransaction) {
+        try connection.transaction(.repeatableReadOnly, settings: TransactionSettings.ofReading) {
             connection throws(PostgresError) in
             let queue = try connection.query(StatusStatements.queue).single()
-            var lists: [PendingList] = []
-            for row in try connection.query(StatusStatements.lists(limit: mostLists + 1)) {
-                lists.append(try PendingList(row))
+            let lists = try connection.query(StatusStatements.lists(limit: mostLists + 1)).map {
+                row throws(PostgresError) in try PendingList(row)
             }
             return QueueStatus(
                 pending: try queue.decode(0), pendingIsEstimate: try queue.decode(1),
@@ -110,26 +109,19 @@ extension QueueStatus {
     }
 
     private static func readRejections(on connection: isolated Connection) throws(PostgresError) -> [Rejections] {
-        var reasons: [Rejections] = []
-        for row in try connection.query(StatusStatements.rejections) {
-            reasons.append(
-                Rejections(
-                    table: try row.decode(0), errorCode: try row.decode(1), rejected: try row.decode(2),
-                    lastRejectedAt: "\(try row.decode(3, as: Timestamp.self))"))
+        try connection.query(StatusStatements.rejections).map { row throws(PostgresError) in
+            Rejections(
+                table: try row.decode(0), errorCode: try row.decode(1), rejected: try row.decode(2),
+                lastRejectedAt: "\(try row.decode(3, as: Timestamp.self))")
         }
-        return reasons
     }
 
     private static func readHeldLists(on connection: isolated Connection) throws(PostgresError) -> [Hold] {
-        var held: [Hold] = []
-        for row in try connection.query(StatusStatements.held(limit: mostLists)) {
-            held.append(
-                Hold(
-                    table: try row.decode(0), list: try row.decode(1), request: try row.decode(2),
-                    sqlstate: try row.decode(3), error: try row.decode(4),
-                    heldAt: "\(try row.decode(5, as: Timestamp.self))"))
+        try connection.query(StatusStatements.held(limit: mostLists)).map { row throws(PostgresError) in
+            Hold(
+                table: try row.decode(0), list: try row.decode(1), request: try row.decode(2),
+                sqlstate: try row.decode(3), error: try row.decode(4), heldAt: "\(try row.decode(5, as: Timestamp.self))")
         }
-        return held
     }
 }
 
