@@ -6,12 +6,14 @@ package enum TransactionSettings {
     /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched. The server refuses
     /// statements from which a policy would hide rows. It prints each name of the catalog in one way only, because such names are compared.
     static let ofTables = [("search_path", "pg_catalog, pg_temp"), printedNames] + ofWholeTables
-    /// The settings of transactions that read or write whole tables: they have no time-out, and the server refuses statements from which a
-    /// policy would hide rows.
+    /// The settings of transactions that read or write whole tables: their statements have no time-out, and the server refuses statements from
+    /// which a policy would hide rows. A program that was stopped keeps its locks for ``longestPause`` only.
     static let ofWholeTables = [
         ("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off"),
-        ("idle_in_transaction_session_timeout", "0"), withoutCompiling,
+        ("idle_in_transaction_session_timeout", "\(longestPause.milliseconds)"), withoutCompiling,
     ]
+    /// The longest time between two statements of a transaction. None of these transactions waits for a person.
+    private static let longestPause = Duration.seconds(60)
     /// The settings of transactions that write ranks: the order's triggers let them pass.
     static func writing(_ names: OrderNames) -> [(String, String)] {
         WritingSettings.of(names.orderedTable) + ofWholeTables

@@ -4,7 +4,7 @@ import LibPQ
 import Logging
 import Ordering
 
-struct AttachCommand: AsyncParsableCommand {
+struct AttachCommand: CancellableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attach",
         abstract: "Give the rows of your table an order that people can change.",

@@ -4,7 +4,7 @@ import LibPQ
 import Migrations
 import Ordering
 
-struct CheckCommand: AsyncParsableCommand {
+struct CheckCommand: CancellableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Show how much room a list has, or find and repair faults of attached tables.",

@@ -3,7 +3,7 @@ import ArgumentParser
 import LibPQ
 import Ordering
 
-struct DetachCommand: AsyncParsableCommand {
+struct DetachCommand: CancellableCommand {
     static let configuration = CommandConfiguration(
         commandName: "detach",
         abstract: "Undo brocot attach for a table.",

@@ -89,9 +89,7 @@ struct GrantCommand: AsyncParsableCommand {
 
     private func grant(on database: Connection) async throws {
         do {
-            let missing = try await database.run { [kind, roles] connection throws in
-                try AccessGrants.grant(kind, to: roles, on: connection)
-            }
+            let missing = try await AccessGrants.grant(kind, to: roles, on: database)
             guard missing.isEmpty else {
                 throw failure("This role can't grant the following rights (\(database.summary))", missing)
             }

@@ -48,6 +48,7 @@ enum Main {
     }
 
     private static func run(_ command: any ParsableCommand) async throws {
+        if let command = command as? any CancellableCommand { return try await command.runUntilCancelled() }
         if var command = command as? any AsyncParsableCommand { return try await command.run() }
         var command = command
         try command.run()

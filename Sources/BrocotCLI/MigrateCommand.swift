@@ -58,7 +58,7 @@ struct MigrationOptions: ParsableArguments {
     }
 }
 
-struct MigrateUpCommand: AsyncParsableCommand {
+struct MigrateUpCommand: CancellableCommand {
     static let configuration = CommandConfiguration(
         commandName: "up", abstract: "Apply the pending migrations.",
         discussion: """

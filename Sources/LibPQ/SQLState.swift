@@ -49,5 +49,7 @@ extension SQLState {
     package static let invalidSchemaName = SQLState(rawValue: "3F000")
     package static let tooManyConnections = SQLState(rawValue: "53300")
     package static let lockNotAvailable = SQLState(rawValue: "55P03")
+    /// An error that the server has no other state for.
+    package static let internalError = SQLState(rawValue: "XX000")
     package static let queryCanceled = SQLState(rawValue: "57014")
 }

@@ -41,6 +41,7 @@ extension MigrationError {
         self =
             switch error {
             case let error as MigrationError: error
+            case PostgresError.Code.cancelled: .cancelled
             case let error as PostgresError: .database(error)
             default: .cancelled
             }

@@ -27,7 +27,8 @@ enum MigrationQueries {
             END IF;
         END
         $$;
-        SET LOCAL idle_in_transaction_session_timeout = 0;
+        -- A program that was stopped must not keep its locks for ever. No transaction waits for a person.
+        SET LOCAL idle_in_transaction_session_timeout = '60s';
         SET LOCAL lock_timeout = \(max(1, lockTimeout.milliseconds));
         SET LOCAL client_min_messages = warning;
         """

@@ -272,9 +272,7 @@ import Testing
             let other = "other of \(TestDatabase.current.name)"
             try await owner.execute("CREATE ROLE \(identifier: other)")
             // Enough to be only warned by the server about each GRANT.
-            let missing = try await connection.run { connection throws in
-                try AccessGrants.grant(.reader, to: [other], on: connection)
-            }
+            let missing = try await AccessGrants.grant(.reader, to: [other], on: connection)
             #expect(!missing.isEmpty)
             let usage = try await owner.query("SELECT has_schema_privilege(\(other)::name, 'brocot', 'USAGE')").single()
             #expect(try usage.decode(0, as: Bool.self) == false)

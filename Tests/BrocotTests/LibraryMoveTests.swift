@@ -74,9 +74,7 @@ struct LibraryMoveTests {
     func mover() async throws {
         let fixture = try await LibraryFixture()
         try await TestRole.with("library_mover", owner: fixture.connection) { role in
-            let missing = try await fixture.connection.run { connection throws in
-                try AccessGrants.grant(.mover, to: [role.name], on: connection)
-            }
+            let missing = try await AccessGrants.grant(.mover, to: [role.name], on: fixture.connection)
             #expect(missing.isEmpty)
             let client = try await BrocotClient.connect(role.url, logger: LibraryFixture.quiet)
             try await client.place(["a", "b"], .last, in: "list")

@@ -14,9 +14,7 @@ package enum GrantedRole {
     }
 
     package static func grant(_ kind: RoleKind, to role: TestRole, by owner: Connection) async throws {
-        let missing = try await owner.run { connection throws in
-            try AccessGrants.grant(kind, to: [role.name], on: connection)
-        }
+        let missing = try await AccessGrants.grant(kind, to: [role.name], on: owner)
         precondition(missing.isEmpty, "\(missing)")
     }
 }

@@ -146,6 +146,8 @@ func wrappingErrors<Value>(_ body: () async throws -> Value) async throws(Attach
         return try await body()
     } catch let error as AttachError {
         throw error
+    } catch PostgresError.Code.cancelled {
+        throw .cancelled
     } catch let error as PostgresError {
         throw .database(error)
     } catch OrderingError.database(let error) {

@@ -27,12 +27,17 @@ extension Attacher {
                     }
                 }
             } catch {
-                guard let cause = error.serverError, cause.sqlState == .uniqueViolation || cause.isConflict else {
-                    throw error
-                }
-                guard plan.fills, number < Self.mostPlans else {
-                    guard cause.sqlState == .uniqueViolation else { throw error }
-                    throw .equalRanks(plan.definition.names, isBeingFilled: plan.fills, cause)
+                guard let cause = error.serverError else { throw error }
+                switch cause.sqlState {
+                case SQLState.uniqueViolation?:
+                    guard plan.fills, number < Self.mostPlans else {
+                        throw .equalRanks(plan.definition.names, isBeingFilled: plan.fills, cause)
+                    }
+                // Another session may have dropped or detached a partition.
+                case SQLState.undefinedTable?, SQLState.undefinedColumn?:
+                    guard number < Self.mostPlans else { throw error }
+                default:
+                    guard cause.isConflict, plan.fills, number < Self.mostPlans else { throw error }
                 }
             }
             // Another session may have created a partition before the parent had its index.

@@ -79,6 +79,21 @@ extension Attacher {
         }
     }
 
+    /// Makes sure that `brocot attach` has placed all rows. If the columns stay, the placed rows have an order, and the order of the others would be
+    /// forgotten.
+    func requireEndOfFilling(of table: TableDescription) async throws(AttachError) {
+        guard let order = table.registered, order.isBeingFilled else { return }
+        let waiting: Int = try await wrappingErrors {
+            try await connection.query(FillingStatements.countOfWaiting(order.name)).single().decode(0)
+        }
+        guard waiting > 0 else { return }
+        throw .refused(
+            """
+            \(order.definition.names.title): brocot attach is not finished. \(waiting == 1 ? "1 row has" : "\(waiting) rows have") no place yet, and \
+            their order would be forgotten. Run the same brocot attach again first, or give --drop-columns too. Nothing was changed.
+            """)
+    }
+
     /// Makes sure that no policy hides rows from the current role: they would get no place.
     func requireAllRows(of table: TableDescription, _ names: OrderNames) throws(AttachError) {
         guard table.hidesRows else { return }

@@ -4,6 +4,9 @@ import Ordering
 
 /// Plans what attaches or detaches a table, and runs it.
 package struct Attacher: Sendable {
+    /// The longest wait for a table that another session has locked, before anything is changed.
+    private static let longestLook = Duration.seconds(60)
+
     let connection: Connection
     let logger: Logger
     private let lock: CommandLock
@@ -170,23 +173,32 @@ package struct Attacher: Sendable {
     func find(
         _ names: OrderNames, listColumns: [String], waitingAtMost limit: Duration? = nil
     ) async throws(AttachError) -> TableDescription? {
-        try await read(limit.map { [("lock_timeout", "\($0.milliseconds)")] } ?? []) {
+        try await read(waitingAtMost: limit) {
             connection throws(PostgresError) in
             try TableReader.describe(names, listColumns: listColumns, on: connection)
         }
     }
 
-    /// Looks at the catalog in one transaction. It can be the victim of a deadlock, because it locks partitions before their table.
+    /// Looks at the catalog in one transaction, which may wait for the table's lock.
+    ///
+    /// - Throws: ``AttachError/lockTimeout(step:)`` if another session keeps the table locked for longer than ``longestLook``. With another
+    ///   limit, the server's error.
     private func read<Value: Sendable>(
-        _ settings: [(String, String)] = [], _ body: @Sendable (isolated Connection) throws(PostgresError) -> Value
+        waitingAtMost limit: Duration? = nil, _ body: @Sendable (isolated Connection) throws(PostgresError) -> Value
     ) async throws(AttachError) -> Value {
-        try await wrappingErrors {
-            try await retryingConflicts { _ in
-                try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofTables + settings) {
-                    connection throws(PostgresError) in
-                    try body(connection)
+        let lockTimeout = ("lock_timeout", "\((limit ?? Self.longestLook).milliseconds)")
+        do throws(AttachError) {
+            return try await wrappingErrors {
+                // A table that is dropped before it is locked is missing at the next attempt.
+                try await retryingConflicts(or: [.undefinedTable]) { _ in
+                    try await connection.inTransaction(
+                        .repeatableReadOnly, settings: TransactionSettings.ofTables + [lockTimeout]
+                    ) { connection throws(PostgresError) in try body(connection) }
                 }
             }
+        } catch {
+            guard limit == nil, error.isForLock else { throw error }
+            throw .lockTimeout(step: "look at the table")
         }
     }
 

@@ -100,6 +100,12 @@ package struct Attachment: Sendable {
                 the rows are placed in the order that the first brocot attach stored, and --order-by is not used. For another order: \
                 \(definition.names.detachCommand) --drop-columns, and attach the table again
                 """)
+        case .keptOrder(let unplaced)? where unplaced > 0:
+            logger.warning(
+                """
+                --order-by is not used, because the table has an order already. To place the rows without a place in this order, give \
+                --place-rows too
+                """)
         case .keptOrder, nil: logger.warning("--order-by is not used, because the table has an order already")
         }
     }

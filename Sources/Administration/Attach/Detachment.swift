@@ -26,6 +26,7 @@ package struct Detachment: Sendable {
     /// - Throws: ``AttachError/refused(_:)``, with the reason; an error of the database.
     package func plan(forOtherRoles: Bool = false) async throws(AttachError) -> DetachPlan? {
         let plan = try await attacher.planToDetach(names, droppingColumns: dropsColumns)
+        if !dropsColumns, let table = plan?.table { try await attacher.requireEndOfFilling(of: table) }
         if !forOtherRoles, let plan, let table = plan.table {
             try attacher.requireOwners(of: table, names, for: plan.steps, printedBy: "brocot detach --dry-run")
         }

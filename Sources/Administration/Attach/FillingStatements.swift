@@ -16,10 +16,13 @@ struct FillingStatements {
     /// The settings for ``batch(after:size:_:)``.
     var settings: [(String, String)] { TransactionSettings.writing(names) + MoveApplication.plannerSettings }
 
-    var count: SQL {
+    var count: SQL { Self.countOfWaiting(names.orderedTable) }
+
+    /// The number of rows of an order that are still to be placed.
+    static func countOfWaiting(_ orderedTable: String) -> SQL {
         """
         SELECT pg_catalog.count(*) FROM brocot.rows_to_place AS waiting
-        WHERE waiting.ordered_table OPERATOR(pg_catalog.=) \(names.orderedTable)
+        WHERE waiting.ordered_table OPERATOR(pg_catalog.=) \(orderedTable)
         """
     }
 

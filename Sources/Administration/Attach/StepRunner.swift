@@ -34,6 +34,7 @@ struct StepRunner: Sendable {
                         isPatient: attempt % Self.attemptsPerLongWait == 0, on: connection)
                 }
             } catch {
+                guard error.code != .cancelled else { throw .cancelled }
                 guard step.execution != .alone, error.sqlState == .lockNotAvailable || error.isConflict else {
                     throw .stepFailed(step: step.purpose, error)
                 }

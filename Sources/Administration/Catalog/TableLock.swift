@@ -17,14 +17,19 @@ package enum TableLock {
         case untrusted([ForeignObject], role: String)
     }
 
+    /// Locks whatever has this name as a SELECT does, until the transaction ends, without the right to read it: PREPARE takes the lock and
+    /// runs nothing. Partitions are not locked.
+    static func wait(for names: OrderNames, on connection: isolated Connection) throws(PostgresError) {
+        try connection.execute(script: "PREPARE brocot_lock AS SELECT FROM \(names.quoted); DEALLOCATE brocot_lock")
+    }
+
     /// Locks the table as a SELECT does, until the transaction ends, and then looks what it is. Everything before the lock is
-    /// only a look at the catalog: PREPARE takes the lock and runs nothing.
+    /// only a look at the catalog.
     package static func lock(
         _ names: OrderNames, on connection: isolated Connection
     ) throws(PostgresError) -> Outcome {
         guard let identifier = try identifier(ofTable: names, on: connection) else { return .notATable }
-        let table = names.quoted
-        try connection.execute(script: "PREPARE brocot_lock AS SELECT FROM \(table); DEALLOCATE brocot_lock")
+        try wait(for: names, on: connection)
         guard try isStillTable(identifier, names, on: connection) else { return .notATable }
         let (foreign, role) = try foreignObjects(of: names, on: connection)
         return foreign.isEmpty ? .locked : .untrusted(foreign, role: role)

@@ -17,6 +17,10 @@ package enum TableReader {
         let place = place ?? names
         guard let relation = try connection.query(CatalogStatements.relation(place)).first else { return nil }
         let oid = try relation.decode(Column.oid, as: Int64.self)
+        if try relation.decode(Column.faultOfKind, as: String?.self) == nil {
+            // The server locks partitions while it prints their indexes. Whoever drops a partition locks its table first.
+            try TableLock.wait(for: place, on: connection)
+        }
         let uniqueKeys = try connection.query(CatalogStatements.uniqueKeys(of: oid)).map { row throws(PostgresError) in
             Set(try row.decode(0, as: [String].self))
         }
@@ -118,8 +122,10 @@ package enum TableReader {
         typealias Column = CatalogStatements.TriggerColumn
         var triggers: [String: TableDescription.Trigger] = [:]
         for row in try connection.query(CatalogStatements.triggers(of: relation, in: names)) {
+            // NULL: another session has just dropped it.
+            guard let definition = try row.decode(Column.definition, as: String?.self) else { continue }
             triggers[try row.decode(Column.name)] = TableDescription.Trigger(
-                definition: try row.decode(Column.definition), isEnabled: try row.decode(Column.isEnabled),
+                definition: definition, isEnabled: try row.decode(Column.isEnabled),
                 isInherited: try row.decode(Column.isInherited))
         }
         return triggers
@@ -186,12 +192,13 @@ package enum TableReader {
         _ names: OrderNames, of relation: Int64, on connection: isolated Connection
     ) throws(PostgresError) -> TableDescription.Constraint? {
         typealias Column = CatalogStatements.ConstraintColumn
-        return try connection.query(CatalogStatements.constraint(names.constraint, of: relation)).first.map {
-            row throws(PostgresError) in
-            TableDescription.Constraint(
-                definition: try row.decode(Column.definition), columns: try row.decode(Column.columns),
-                isValidated: try row.decode(Column.isValidated), isInherited: try row.decode(Column.isInherited))
-        }
+        guard let row = try connection.query(CatalogStatements.constraint(names.constraint, of: relation)).first,
+            // NULL: another session has just dropped it.
+            let definition = try row.decode(Column.definition, as: String?.self)
+        else { return nil }
+        return TableDescription.Constraint(
+            definition: definition, columns: try row.decode(Column.columns),
+            isValidated: try row.decode(Column.isValidated), isInherited: try row.decode(Column.isInherited))
     }
 
     private static func functions(

@@ -20,7 +20,7 @@ struct OrderFaults {
             faults.append(
                 OrderFault(
                     message: "brocot attach is not finished, so requests wait",
-                    advice: "Run the same brocot attach again, or \(names.detachCommand)."))
+                    advice: "Run the same brocot attach again, or \(names.detachCommand) --drop-columns."))
         }
         faults += table.othersWithTriggers.map { other in
             OrderFault(

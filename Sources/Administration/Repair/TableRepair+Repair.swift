@@ -153,7 +153,7 @@ extension TableRepair {
         _ statements: [SQL], in names: OrderNames, settings: [(String, String)], after lock: AdvisoryLock? = nil
     ) async throws(AttachError) {
         try await wrappingErrors {
-            try await retryingConflicts(orLocks: true, attempts: attempts) { _ in
+            try await retryingConflicts(or: [.lockNotAvailable], attempts: attempts) { _ in
                 try await connection.inTransaction(settings: settings) { connection throws in
                     try connection.execute(script: "SET LOCAL lock_timeout = \(Self.lockTimeout.milliseconds)")
                     if let lock { try connection.execute(lock.lock) }

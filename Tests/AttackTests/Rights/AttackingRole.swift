@@ -11,9 +11,7 @@ enum AttackingRole: String, CaseIterable, Sendable {
         let owner = try await TestDatabase.current.connect()
         return try await TestRole.with(rawValue, owner: owner) { role in
             if let kind = RoleKind(rawValue: rawValue) {
-                let missing = try await owner.run { connection throws in
-                    try AccessGrants.grant(kind, to: [role.name], on: connection)
-                }
+                let missing = try await AccessGrants.grant(kind, to: [role.name], on: owner)
                 precondition(missing.isEmpty)
             }
             return try await body(role.name)
