@@ -116,7 +116,7 @@ struct CheckCommand: AsyncParsableCommand {
         _ definition: OrderDefinition, _ tables: TableRepair, reporting report: inout TablesReport
     ) async throws -> CheckOutcome? {
         let findings = try await tables.findings(of: definition)
-        guard repair, !findings.isEmpty || placeRows else {
+        guard repair, !findings.areRight || placeRows else {
             tell(TablesReport.Table(definition, findings, placingRows: false), &report)
             return CheckOutcome(findings: findings)
         }

@@ -9,7 +9,7 @@ struct CheckOutcome {
 
     /// Whether faults are left, or were not looked for.
     private func leavesFaults(isRepairing: Bool) -> Bool {
-        failure != nil || (isRepairing ? findings.needsPerson : !findings.isEmpty)
+        failure != nil || (isRepairing ? findings.needsPerson : !findings.areRight)
     }
 
     /// Whether nothing is left but what a lock of another session kept from being done.

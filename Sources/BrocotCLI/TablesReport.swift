@@ -16,10 +16,10 @@ struct TablesReport: Encodable {
 
         init(_ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool) {
             table = definition.names.orderedTable
-            isRight = findings.isEmpty
+            isRight = findings.areRight
             isRepairable = findings.isRepairable
-            damagedRows = findings.readTable?.damagedRows ?? 0
-            unplacedRows = findings.readTable?.unplacedRows ?? 0
+            damagedRows = findings.checkedTable?.damagedRows ?? 0
+            unplacedRows = findings.checkedTable?.unplacedRows ?? 0
             self.findings = findings.lines(placingRows: placingRows)
         }
 

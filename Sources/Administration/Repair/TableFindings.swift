@@ -1,6 +1,6 @@
 /// What a look at an attached table found.
 package enum TableFindings: Hashable, Sendable {
-    case readable(ReadTable)
+    case readable(CheckedTable)
     /// Why the table can't be ordered as it is registered. Only a person can repair that.
     case refused(String)
     /// Why the current role may not read all of its rows. That is no fault of the table.
@@ -8,18 +8,18 @@ package enum TableFindings: Hashable, Sendable {
     /// Which session has locked the table. That is no fault of the table.
     case locked(String)
 
-    package var readTable: ReadTable? { if case .readable(let table) = self { table } else { nil } }
+    package var checkedTable: CheckedTable? { if case .readable(let table) = self { table } else { nil } }
     package var isUnreadable: Bool { if case .unreadable = self { true } else { false } }
     package var isLocked: Bool { if case .locked = self { true } else { false } }
 
     /// Whether all was read, and nothing has to be repaired.
-    package var isEmpty: Bool { readTable?.isRight == true }
+    package var areRight: Bool { checkedTable?.isRight == true }
 
     /// Whether `brocot check --repair` can repair something.
-    package var isRepairable: Bool { readTable?.isRepairable == true }
+    package var isRepairable: Bool { checkedTable?.isRepairable == true }
 
     /// Whether something would be left after the repair.
-    package var needsPerson: Bool { readTable?.faults.isEmpty != true }
+    package var needsPerson: Bool { checkedTable?.faults.isEmpty != true }
 
     /// One line for each finding.
     ///

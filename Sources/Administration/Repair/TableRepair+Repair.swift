@@ -51,7 +51,7 @@ extension TableRepair {
     package func repair(
         _ definition: OrderDefinition, _ findings: TableFindings, placingRows: Bool
     ) async throws(AttachError) {
-        guard var found = findings.readTable else { return }
+        guard var found = findings.checkedTable else { return }
         let table = try await attacher.describe(definition.names, listColumns: definition.listColumns)
         try attacher.requireOwners(
             of: table, definition.names, for: found.steps.all, printedBy: "brocot attach --sql")
@@ -100,10 +100,10 @@ extension TableRepair {
     /// Adds the missing rank columns, and looks what has to be repaired then.
     private func addColumns(
         of definition: OrderDefinition, _ steps: RepairSteps
-    ) async throws(AttachError) -> ReadTable {
+    ) async throws(AttachError) -> CheckedTable {
         try await run(steps.columns, of: definition)
         let findings = try await findings(of: definition)
-        guard let found = findings.readTable else {
+        guard let found = findings.checkedTable else {
             if findings.isLocked { throw .lockTimeout(step: "calculate the ranks") }
             throw .refused("\(definition.names.title): \(findings.lines().joined(separator: "; "))")
         }

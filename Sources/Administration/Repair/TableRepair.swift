@@ -39,7 +39,7 @@ package struct TableRepair: Sendable {
             guard !table.hidesRows else {
                 return .unreadable("row-level security hides rows from this role. Run this as a role with BYPASSRLS")
             }
-            var found = ReadTable(
+            var found = CheckedTable(
                 faults: faults.needingPerson, missing: plan.missing, steps: RepairSteps(plan),
                 missingColumns: plan.missingColumns, isBeingFilled: plan.fills)
             if plan.missingColumns == 0 {
@@ -65,7 +65,7 @@ package struct TableRepair: Sendable {
     }
 
     private func countRows(
-        with statements: RepairStatements, in names: OrderNames, _ found: inout ReadTable
+        with statements: RepairStatements, in names: OrderNames, _ found: inout CheckedTable
     ) async throws(AttachError) {
         found.damagedRows = try await counts(statements.countOfDamaged, columns: 1, in: names)[0]
         if !found.isBeingFilled {
@@ -74,7 +74,7 @@ package struct TableRepair: Sendable {
         }
         if found.damagedRows > 0 {
             found.examples = try await read(names) { connection throws in
-                try connection.query(statements.firstDamaged(ReadTable.mostExamples)).map { try DamagedRow($0) }
+                try connection.query(statements.firstDamaged(CheckedTable.mostExamples)).map { try DamagedRow($0) }
             }
         }
     }

@@ -22,7 +22,7 @@ import Testing
         let statement = #"ALTER TABLE "public"."tasks" RENAME COLUMN "Former one" TO "\#(column)""#
         #expect(reason.contains(statement), "\(reason)")
         try await fixture.connection.execute(script: statement)
-        #expect(try await findings(fixture).isEmpty)
+        #expect(try await findings(fixture).areRight)
         #expect(try await fixture.texts("SELECT id FROM tasks ORDER BY project_id, rank") == order)
     }
 
@@ -41,7 +41,7 @@ import Testing
                 """
             ])
         try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER id TYPE bigint")
-        #expect(try await findings(fixture).isEmpty)
+        #expect(try await findings(fixture).areRight)
     }
 
     @Test(
@@ -73,7 +73,7 @@ import Testing
         let statement = #"ALTER TABLE "public"."tasks" ALTER COLUMN "rank" \#(restoring)"#
         #expect(reason.contains(statement), "\(reason)")
         try await fixture.connection.execute(script: statement)
-        #expect(try await findings(fixture).readTable != nil)
+        #expect(try await findings(fixture).checkedTable != nil)
     }
 
     @Test(
@@ -92,7 +92,7 @@ import Testing
         try await fixture.connection.execute(script: "ALTER TABLE tasks DROP rank_num CASCADE")
         try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
             .repair(AttachFixture.definition(), findings(fixture), placingRows: false)
-        #expect(try await findings(fixture).isEmpty)
+        #expect(try await findings(fixture).areRight)
         #expect(try await fixture.texts("SELECT id FROM tasks ORDER BY project_id, rank") == order)
     }
 
@@ -125,7 +125,7 @@ import Testing
         #expect(refused?.contains("23505") == (hasEqualRanks ? true : nil), "\(refused ?? "")")
         try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
             .repair(AttachFixture.definition(), findings(fixture), placingRows: true)
-        #expect(try await findings(fixture).isEmpty)
+        #expect(try await findings(fixture).areRight)
         let requests = try await fixture.requests()
         #expect(requests.first == (hasEqualRanks ? "public.tasks 1 {2} after" : nil), "\(requests)")
     }
@@ -142,7 +142,7 @@ import Testing
             try await findings(fixture).lines().first?.contains("or another index has this name") == true)
         try await fixture.connection.execute(script: "DROP INDEX brocot_tasks_rank")
         try await fixture.attach()
-        #expect(try await findings(fixture).isEmpty)
+        #expect(try await findings(fixture).areRight)
     }
 
     @Test(
@@ -193,9 +193,9 @@ import Testing
     @Test("brocot attach makes the indexes again if one of a partition is invalid and attached", .database)
     func invalidPart() async throws {
         let fixture = try await withInvalidPart()
-        #expect(try await !findings(fixture).isEmpty)
+        #expect(try await !findings(fixture).areRight)
         try await fixture.attach()
-        #expect(try await findings(fixture).isEmpty)
+        #expect(try await findings(fixture).areRight)
         #expect(
             try await fixture.texts(
                 "SELECT count(*) FROM pg_index WHERE indexrelid::regclass::text ~ '^brocot_tasks' AND indisvalid")
@@ -262,9 +262,9 @@ import Testing
                 """)
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let found = try await findings(fixture)
-        #expect(found.readTable?.damagedRows == 1 && found.isRepairable)
+        #expect(found.checkedTable?.damagedRows == 1 && found.isRepairable)
         try await repair.repair(AttachFixture.definition(), found, placingRows: false)
-        #expect(try await findings(fixture).isEmpty)
+        #expect(try await findings(fixture).areRight)
         #expect(
             try await fixture.texts("SELECT title FROM tasks WHERE project_id = 1 ORDER BY rank") == ["c", "a", "b"])
     }

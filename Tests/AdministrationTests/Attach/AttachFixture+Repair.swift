@@ -38,7 +38,7 @@ extension AttachFixture {
         let findings = try await repair.findings(of: definition)
         try await repair.repair(definition, findings, placingRows: placingRows)
         let left = try await repair.findings(of: definition)
-        #expect(left.readTable?.isRepairable == false, "\(damage)")
+        #expect(left.checkedTable?.isRepairable == false, "\(damage)")
         return findings.lines(placingRows: placingRows)
     }
 

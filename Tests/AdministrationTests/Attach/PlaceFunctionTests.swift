@@ -113,7 +113,7 @@ struct PlaceFunctionTests {
         let found = try await repair.findings(of: AttachFixture.definition())
         #expect(found.lines() == ["missing: functions for moves at once"])
         try await repair.repair(AttachFixture.definition(), found, placingRows: false)
-        #expect(try await repair.findings(of: AttachFixture.definition()).isEmpty)
+        #expect(try await repair.findings(of: AttachFixture.definition()).areRight)
         try await move(fixture)
     }
 }

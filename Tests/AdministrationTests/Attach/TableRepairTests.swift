@@ -96,7 +96,7 @@ import Testing
         let findings = try await repair.findings(of: definition)
         #expect(findings.lines().first?.contains("the present, enabled form of trigger zzz_brocot_rank_keep") == true)
         try await repair.repair(definition, findings, placingRows: false)
-        #expect(try await repair.findings(of: definition).isEmpty)
+        #expect(try await repair.findings(of: definition).areRight)
         let disabled = try await fixture.texts(
             "SELECT tgname FROM pg_trigger WHERE tgrelid = 'tasks_1_1'::regclass AND tgenabled <> 'O'")
         #expect(disabled == [])
@@ -220,7 +220,7 @@ import Testing
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let findings = try await repair.findings(of: AttachFixture.definition())
         #expect(findings.lines().first?.hasPrefix("brocot attach is not finished, so requests wait") == true)
-        #expect(!findings.isEmpty && !findings.isRepairable && findings.needsPerson)
+        #expect(!findings.areRight && !findings.isRepairable && findings.needsPerson)
         try await repair.repair(AttachFixture.definition(), findings, placingRows: true)
         #expect(try await fixture.requests() == [], "attach places the rows in their own order")
         let orders = try #require(try await examination().first { $0.check == "orders" })

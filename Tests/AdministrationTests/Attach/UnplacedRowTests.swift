@@ -24,7 +24,7 @@ struct UnplacedRowTests {
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let definition = try #require(try await repair.definitions(named: "public.tasks").first)
         let findings = try await repair.findings(of: definition)
-        #expect(findings.readTable?.unplacedRows == 3 && findings.readTable?.unplaceableRows == 3)
+        #expect(findings.checkedTable?.unplacedRows == 3 && findings.checkedTable?.unplaceableRows == 3)
         #expect(
             findings.lines() == [
                 "all is right",

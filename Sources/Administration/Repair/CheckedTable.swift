@@ -1,7 +1,7 @@
 import Ordering
 
 /// What was found in an attached table and its rows.
-package struct ReadTable: Hashable, Sendable {
+package struct CheckedTable: Hashable, Sendable {
     /// The faults that only a person can repair.
     var faults: [OrderFault] = []
     /// The names of missing objects, or what the steps do if none is missing.
