@@ -26,7 +26,7 @@ struct PauseCommand: AsyncParsableCommand {
     func run() async throws {
         // A single argument is the name of a table. If it is unknown, the person may have meant a list.
         let advice = scope.list == nil ? scope.table.map(Self.advice) : nil
-        let paused = try await scope.run(connection, advice: advice, Pauses.pause)
+        let paused = try await scope.run(connection, advice: advice, Operations.pause)
         Stream.error.printText(
             paused == 0 ? "\(scope.name(atStart: true)) is paused already." : "Paused \(scope.name()).")
     }

@@ -50,8 +50,8 @@ struct ReleaseCommand: AsyncParsableCommand {
             if let table { try await database.requireOrderedTable(table) }
             return try await database.run { [lists, table, reject] connection throws(PostgresError) in
                 lists.isEmpty
-                    ? try HeldLists.releaseAll(of: table, rejecting: reject, on: connection)
-                    : try HeldLists.release(lists, of: table ?? "items", rejecting: reject, on: connection)
+                    ? try Operations.releaseAll(of: table, rejecting: reject, on: connection)
+                    : try Operations.release(lists, of: table ?? "items", rejecting: reject, on: connection)
             }
         }
         let missed = lists.filter { !released.contains($0) }

@@ -23,7 +23,7 @@ struct ResumeCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let resumed = try await scope.run(connection, Pauses.resume)
+        let resumed = try await scope.run(connection, Operations.resume)
         let nothing = scope.table == nil ? "Nothing was paused." : "\(scope.name(atStart: true)) was not paused."
         Stream.error.printText(resumed == 0 ? nothing : "Resumed \(scope.name()).")
     }

@@ -43,7 +43,7 @@ struct RetryCommand: AsyncParsableCommand {
                     // One transaction, so that a second try repeats no request that succeeded.
                     try connection.transaction { connection throws(PostgresError) in
                         var ids: [Int] = []
-                        for request in requests { ids.append(try RejectedRequests.retry(request, on: connection)) }
+                        for request in requests { ids.append(try Operations.retry(request, on: connection)) }
                         return ids
                     }
                 }
