@@ -1,16 +1,5 @@
 import Ordering
 
-/// Something that is wrong with an order.
-struct OrderFault: Hashable, Sendable {
-    /// Without the name of the order.
-    let message: String
-    /// What to do.
-    let advice: String
-
-    /// What is wrong and what to do, for people.
-    var text: String { "\(message). \(advice)" }
-}
-
 /// What is wrong with an attached table, or with its row of the registry, as far as the catalog shows it.
 struct OrderFaults {
     /// The faults that only a person can repair, besides a refusal of the plan.
