@@ -98,7 +98,7 @@ package enum AccessGrants {
 
     /// The roles with a daemon's characteristic rights, except the current role.
     static func otherDaemons(on connection: isolated Connection) throws(PostgresError) -> [String] {
-        let current: String = try connection.query(DoctorStatements.user).single().decode(0)
+        let current: String = try connection.query(AccessStatements.user).single().decode(0)
         return try grantees(on: connection).filter { $0.kind == .daemon && $0.role != current }.map(\.role)
     }
 
@@ -139,7 +139,7 @@ package enum AccessGrants {
 
     /// Why registered orders are left out of a grant: their table is gone, or a registered column is.
     package static func leftOut(on connection: isolated Connection) throws(PostgresError) -> [String] {
-        try names(DoctorStatements.missingTables, on: connection)
+        try names(RegisteredOrder.missingTables, on: connection)
     }
 
     /// The tables on which rights can be granted: they have all columns that their orders name.
@@ -147,7 +147,7 @@ package enum AccessGrants {
         on connection: isolated Connection
     ) throws(PostgresError) -> [RoleKind.UserTable] {
         let existing = try RegisteredOrder.all(
-            where: "\(RegisteredOrder.isAttached) AND \(DoctorStatements.hasAllColumns)", on: connection)
+            where: "\(RegisteredOrder.isAttached) AND \(RegisteredOrder.hasAllColumns)", on: connection)
         return try existing.map { order throws(PostgresError) in
             let columns =
                 order.definition.visible == nil

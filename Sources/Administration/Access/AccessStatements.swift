@@ -2,6 +2,9 @@ import LibPQ
 
 /// The SQL statements about rights.
 enum AccessStatements {
+    /// The current role.
+    static let user: SQL = "SELECT current_user::text"
+
     /// The columns that an order's condition of visibility names. If a word of the condition is also the name of another column, that
     /// column is listed too. In the registry, names are in quotes only where they need quotes, whatever the session's settings.
     static func visibilityColumns(of name: String) -> SQL {

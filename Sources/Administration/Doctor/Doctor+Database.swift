@@ -16,7 +16,7 @@ extension Doctor {
             return .failure(
                 "privileges", "a \(role.rawValue) also needs \(Self.shortened(missing))", details: missing,
                 advice: """
-                    As the owner: \(role.grantCommand(to: try connection.query(DoctorStatements.user).single().decode(0))). \
+                    As the owner: \(role.grantCommand(to: try connection.query(AccessStatements.user).single().decode(0))). \
                     Or check another role with --role.
                     """)
         }

@@ -20,7 +20,7 @@ extension Doctor {
             let milliseconds = try connection.query(DoctorStatements.idleSessionTimeout).single().decode(
                 0, as: Int.self)
             guard milliseconds > 0 else { return .ok("time-outs", "the server ends no idle session") }
-            let user = try connection.query(DoctorStatements.user).single().decode(0, as: String.self)
+            let user = try connection.query(AccessStatements.user).single().decode(0, as: String.self)
             return .warning(
                 "time-outs",
                 "the server ends sessions that are idle for \(Double(milliseconds) / 1_000) s, and a daemon then has to connect again",

@@ -6,7 +6,7 @@ extension Doctor {
     func tables(_ connection: Connection) async -> CheckResult {
         await attempt("tables", connection) { connection throws(PostgresError) in
             let unregistered = try RegistryFault.ofBuiltInTable(on: connection)
-            let missing = try connection.query(DoctorStatements.missingTables).map {
+            let missing = try connection.query(RegisteredOrder.missingTables).map {
                 row throws(PostgresError) in try row.decode(0, as: String.self)
             }
             let faults = unregistered.map(\.fault.message) + missing
@@ -30,7 +30,7 @@ extension Doctor {
     func keys(_ connection: Connection) async -> CheckResult {
         await attempt("keys", connection) { connection throws(PostgresError) in
             var (faults, errors): ([String], [String]) = ([], [])
-            for order in try RegisteredOrder.all(where: DoctorStatements.hasAllColumns, on: connection) {
+            for order in try RegisteredOrder.all(where: RegisteredOrder.hasAllColumns, on: connection) {
                 do throws(PostgresError) {
                     // An error, such as a missing right, concerns this order only.
                     faults += try connection.savepoint("keys") { connection throws(PostgresError) in
@@ -113,7 +113,7 @@ extension Doctor {
     func duplicates(_ connection: Connection) async -> CheckResult {
         await attempt("duplicates", connection) { connection throws(PostgresError) in
             var (found, possible): ([String], [String]) = ([], [])
-            let withoutUniqueKey: SQL = "\(DoctorStatements.hasAllColumns) AND \(DoctorStatements.lacksUniqueKey)"
+            let withoutUniqueKey: SQL = "\(RegisteredOrder.hasAllColumns) AND \(DoctorStatements.lacksUniqueKey)"
             for order in try RegisteredOrder.all(where: withoutUniqueKey, on: connection) {
                 guard try TableLock.lock(order.definition.names, on: connection) == .locked else { continue }
                 if let item = try repeatedItem(in: order.definition, on: connection) {
@@ -157,7 +157,7 @@ extension Doctor {
     func ranks(_ connection: Connection) async -> CheckResult {
         await attempt("ranks", connection) { connection throws(PostgresError) in
             var wrong: [String] = []
-            for order in try RegisteredOrder.all(where: DoctorStatements.hasAllColumns, on: connection) {
+            for order in try RegisteredOrder.all(where: RegisteredOrder.hasAllColumns, on: connection) {
                 let names = order.definition.names
                 guard try TableLock.lock(names, on: connection) == .locked else { continue }
                 let count = try connection.query(DoctorStatements.wrongRanks(of: names)).single().decode(
