@@ -161,7 +161,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     private func lookUp(_ table: String, on connection: Connection) async throws -> OrderedTable? {
         do {
-            return try await connection.inTransaction(.repeatableReadOnly, settings: ReadingSettings.ofTransaction) {
+            return try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofReading) {
                 connection throws in
                 try OrderedTable.named(table, on: connection)
             }

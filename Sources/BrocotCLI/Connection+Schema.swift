@@ -20,7 +20,7 @@ extension Connection {
     private nonisolated func reading<Value: Sendable>(
         _ body: @escaping @Sendable (isolated Connection) throws(PostgresError) -> Value
     ) async throws(PostgresError) -> Value {
-        try await inTransaction(.repeatableReadOnly, settings: ReadingSettings.ofTransaction, body)
+        try await inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofReading, body)
     }
 
     /// Makes sure that no policy hides rows of Brocot's own tables from the current role.
@@ -64,7 +64,7 @@ extension Connection {
 
     /// The same as ``requireSchema()``, with only one small query if the schema is right.
     nonisolated func requireSchemaStill() async throws {
-        let migrator = Migrator(connection: self, lockTimeout: ReadingSettings.lockTimeout)
+        let migrator = Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading)
         if try await !migrator.isAtLatestVersion() { try await requireSchema() }
     }
 
@@ -72,7 +72,7 @@ extension Connection {
     ///
     /// - Throws: ``CommandFailure`` `.migrationsPending` or `.databaseNewer`, with what to do.
     nonisolated func requireSchema() async throws {
-        switch try await Migrator(connection: self, lockTimeout: ReadingSettings.lockTimeout).versionState() {
+        switch try await Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading).versionState() {
         case .missing: throw CommandFailure.schemaMissing(self)
         case .behind:
             throw CommandFailure(

@@ -8,7 +8,7 @@ extension Connection {
     ///
     /// - Throws: `MigrationError` `.foreignTables`, with what to do.
     nonisolated func requireTrusted(_ tables: UsedTables) async throws {
-        try await Migrator(connection: self, lockTimeout: ReadingSettings.lockTimeout).refuseForeignTablesAsSuperuser(
+        try await Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading).refuseForeignTablesAsSuperuser(
             tables)
     }
 
@@ -48,7 +48,7 @@ extension Connection {
         let text = "The list \"\(list.printable)\" has no items."
         guard table == "items", list != "items" else { return text }
         let namesake: String = try await orderedTable(named: list)
-        let attached = try await inTransaction(.repeatableReadOnly, settings: ReadingSettings.ofTransaction) {
+        let attached = try await inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofReading) {
             connection throws(PostgresError) in
             try RegisteredOrder.attached(on: connection).map(\.name)
         }

@@ -29,7 +29,7 @@ struct RankedItem: Encodable {
     ///   have a list with this key; otherwise `OrderingError`.
     static func read(_ list: ListIdentifier, limit: Int, on connection: Connection) async throws -> [RankedItem] {
         do {
-            let items = try await connection.inTransaction(.repeatableReadOnly, settings: ReadingSettings.ofTransaction)
+            let items = try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofReading)
             {
                 connection throws in
                 if let names = try OrderedTable.named(list.orderedTable, on: connection)?.names {

@@ -17,7 +17,7 @@ extension Attacher {
     /// - Throws: ``AttachError/refused(_:)``, with both owners.
     package func requireBothOwners(of names: OrderNames) async throws(AttachError) {
         let owners: (table: String, schema: String, isSuperuser: Bool)? = try await wrappingErrors {
-            try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.settings) {
+            try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofTables) {
                 connection throws(PostgresError) in
                 try connection.query(CatalogStatements.missingOwners(names)).first.map { row throws(PostgresError) in
                     (try row.decode(0), try row.decode(1), try row.decode(2))
@@ -97,7 +97,7 @@ extension Attacher {
     func requireOwnRanks(_ plan: AttachPlan) async throws(AttachError) {
         guard let statement = plan.hasForeignRanks else { return }
         let hasForeignRanks: Bool = try await wrappingErrors {
-            try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.settings) {
+            try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofTables) {
                 connection throws(PostgresError) in
                 try connection.query(statement).single().decode(0)
             }

@@ -74,7 +74,7 @@ struct EqualRanks: Sendable {
 
     /// With these settings, rows are found by their physical places, whatever the planner's statistics are.
     private var settings: [(String, String)] {
-        TableReader.writing(names) + [
+        TransactionSettings.writing(names) + [
             ("enable_hashjoin", "off"), ("enable_mergejoin", "off"), ("enable_seqscan", "off"),
         ]
     }
@@ -85,7 +85,7 @@ struct EqualRanks: Sendable {
         try await connection.run { connection throws(PostgresError) in
             // Without this setting, the server notes that there is no temporary table yet.
             let settings =
-                TableReader.settings + FillingStatements.storingSettings + [("client_min_messages", "warning")]
+                TransactionSettings.ofTables + FillingStatements.storingSettings + [("client_min_messages", "warning")]
             return try connection.transaction(.readCommittedInSystemCatalog, settings: settings) {
                 connection throws(PostgresError) in
                 try connection.execute("DROP TABLE IF EXISTS pg_temp.brocot_equal_ranks")

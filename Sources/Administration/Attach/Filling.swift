@@ -44,7 +44,7 @@ struct Filling: Sendable {
         return try await wrappingErrors {
             let stored = try await count()
             guard stored == 0 else { return .stored(stored) }
-            return try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.settings) {
+            return try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofTables) {
                 [statements] connection throws(PostgresError) in
                 guard try connection.query(statements.hasOrder).single().decode(0, as: Bool.self) else {
                     return .all
@@ -85,7 +85,7 @@ struct Filling: Sendable {
     func check(order: String) async throws(AttachError) {
         do {
             try await wrappingErrors {
-                try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.ofWholeTables) {
+                try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofWholeTables) {
                     [statements] connection throws(PostgresError) in
                     _ = try connection.query(statements.tryConstants(of: order))
                     _ = try connection.query(statements.tryOrder(order))
@@ -108,7 +108,7 @@ struct Filling: Sendable {
     private func store(orderedBy order: String?) async throws(AttachError) {
         try await wrappingErrors {
             try await connection.run { [statements] connection throws(PostgresError) in
-                let settings = TableReader.ofWholeTables + FillingStatements.storingSettings
+                let settings = TransactionSettings.ofWholeTables + FillingStatements.storingSettings
                 try connection.transaction(.readCommittedInSystemCatalog, settings: settings) {
                     connection throws(PostgresError) in
                     _ = try connection.execute(statements.storeRowsToPlace(orderedBy: order))
@@ -121,7 +121,7 @@ struct Filling: Sendable {
     private func place(_ progress: @Sendable (Int, Int) -> Void) async throws(AttachError) -> Int {
         try await wrappingErrors {
             let placed = try await place(try await count(), rowLookUp(), progress)
-            try await connection.inTransaction(.callersReadCommitted, settings: TableReader.settings) {
+            try await connection.inTransaction(.callersReadCommitted, settings: TransactionSettings.ofTables) {
                 [names] connection throws(PostgresError) in
                 try connection.execute(script: StepRunner.becomeRegistryOwner)
                 for statement in RegistryStatements.filled(names.orderedTable) {

@@ -14,7 +14,7 @@ struct FillingStatements {
     }
 
     /// The settings for ``batch(after:size:_:)``.
-    var settings: [(String, String)] { TableReader.writing(names) + MoveApplication.plannerSettings }
+    var settings: [(String, String)] { TransactionSettings.writing(names) + MoveApplication.plannerSettings }
 
     var count: SQL {
         """

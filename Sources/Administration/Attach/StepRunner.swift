@@ -61,7 +61,7 @@ struct StepRunner: Sendable {
             step.lock == .shareUpdateExclusive
             ? "0"
             : "\(lockTimeout.milliseconds)"
-        let settings = TableReader.settings + [("lock_timeout", limit), ("client_min_messages", "warning")]
+        let settings = TransactionSettings.ofTables + [("lock_timeout", limit), ("client_min_messages", "warning")]
         try connection.transaction(settings: settings) {
             connection throws(PostgresError) in
             if isPatient && step.lock != .shareUpdateExclusive {

@@ -45,7 +45,7 @@ package struct CapacityReader: Sendable {
     ///   if a superuser does not trust the owner; otherwise `PostgresError`.
     package func read(_ list: String, on connection: isolated Connection) throws -> MeasuredList {
         guard let values = table.listValues(of: list) else { preconditionFailure("the list's key was checked before") }
-        return try connection.transaction(.repeatableReadOnly, settings: ReadingSettings.ofTransaction) {
+        return try connection.transaction(.repeatableReadOnly, settings: TransactionSettings.ofReading) {
             connection throws in
             switch try TableLock.lock(table.names, on: connection) {
             case .locked: break

@@ -19,7 +19,7 @@ package enum KeyFaults {
     package static func ofTypes(inOrder name: String, on connection: isolated Connection) throws(PostgresError)
         -> [String]
     {
-        try connection.transaction(.repeatableReadOnly, settings: TableReader.settings + ReadingSettings.ofTransaction)
+        try connection.transaction(.repeatableReadOnly, settings: TransactionSettings.ofTables + TransactionSettings.ofReading)
         {
             connection throws(PostgresError) in
             guard let order = try RegisteredOrder.named(name, on: connection), order.isOfUsersTable else { return [] }

@@ -20,7 +20,7 @@ extension TableReader {
         let (text, columns): (String?, [String])
         do throws(PostgresError) {
             (text, columns) = try connection.transaction(
-                .readCommittedInSystemCatalog, settings: [TableReader.printedNames]
+                .readCommittedInSystemCatalog, settings: [TransactionSettings.printedNames]
             ) {
                 connection throws(PostgresError) in
                 for statement in CatalogStatements.probe(condition, table: table) { try connection.execute(statement) }

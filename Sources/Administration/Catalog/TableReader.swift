@@ -3,28 +3,6 @@ import Ordering
 
 /// Reads the description of a table from the catalog.
 package enum TableReader {
-    /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched. The server refuses
-    /// statements from which a policy would hide rows. It prints each name of the catalog in one way only, because such names are compared.
-    static let settings =
-        [
-            ("search_path", "pg_catalog, pg_temp"), printedNames,
-        ] + ofWholeTables
-    /// The settings of transactions that read or write whole tables: they have no time-out, and the server refuses statements from which a
-    /// policy would hide rows.
-    static let ofWholeTables = [
-        ("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off"),
-        ("idle_in_transaction_session_timeout", "0"), withoutCompiling,
-    ]
-    /// The server compiles no plans. It decides by the estimated costs, which are often far too high for the catalog and for tables that were
-    /// never analyzed, and beside many partitions compiling takes minutes.
-    static let withoutCompiling = ("jit", "off")
-    /// The settings of transactions that write ranks: the order's triggers let them pass.
-    static func writing(_ names: OrderNames) -> [(String, String)] {
-        WritingSettings.of(names.orderedTable) + ofWholeTables
-    }
-    /// The server prints names in quotes only where they need quotes, whatever the role's setting.
-    static let printedNames = ("quote_all_identifiers", "off")
-
     /// The schema of a table that is named without one: the first in the `search_path` that has such a table.
     package static func schema(of table: String, on connection: isolated Connection) throws(PostgresError) -> String? {
         try connection.query(CatalogStatements.visibleSchema(of: table)).first?.decode(0)

@@ -114,8 +114,8 @@ package struct Doctor: Sendable {
                 settings: [
                     ("lock_timeout", "\(Self.lockTimeout.milliseconds)"),
                     ("statement_timeout", "\(Self.statementTimeout.milliseconds)"),
-                    ("idle_in_transaction_session_timeout", "0"), TableReader.printedNames,
-                    TableReader.withoutCompiling,
+                    ("idle_in_transaction_session_timeout", "0"), TransactionSettings.printedNames,
+                    TransactionSettings.withoutCompiling,
                 ], body)
         } catch {
             guard !error.isConnectionLost else { return Self.connectionLost(check, error) }

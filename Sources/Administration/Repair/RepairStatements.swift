@@ -21,7 +21,7 @@ struct RepairStatements {
         (rank, num, den) = ("stored.\(columns.rank)", "stored.\(columns.num)", "stored.\(columns.den)")
     }
 
-    var settings: [(String, String)] { TableReader.writing(names) }
+    var settings: [(String, String)] { TransactionSettings.writing(names) }
 
     /// The bound of a fraction's terms.
     private static let termLimit = SQL(unsafeRaw: "\(Rank.limit)")

@@ -73,7 +73,7 @@ extension TableRepair {
         guard !plan.fills else { return }
         try await write(
             [RepairStatements(plan.columns, arrive: definition.arrive).requestArrivals], in: definition.names,
-            settings: TableReader.settings)
+            settings: TransactionSettings.ofTables)
     }
 
     private func run(_ steps: [AttachStep], of definition: OrderDefinition) async throws(AttachError) {

@@ -32,7 +32,7 @@ package struct TableRepair: Sendable {
         let names = definition.names
         do throws(AttachError) {
             let table = try await attacher.find(
-                names, listColumns: definition.listColumns, waitingAtMost: Self.longestWaitForTable)
+                names, listColumns: definition.listColumns, waitingAtMost: TransactionSettings.lockTimeoutOfReading)
             guard let table else { return .refused(try await reasonForNoTable(names)) }
             let faults = OrderFaults(of: definition, on: table)
             let plan = try faults.plan.get()
@@ -92,7 +92,7 @@ package struct TableRepair: Sendable {
 
     func holders(_ statement: SQL) async throws(AttachError) -> [DescribedLockHolder] {
         try await wrappingErrors {
-            try await connection.inTransaction(.repeatableReadOnly, settings: TableReader.settings) {
+            try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofTables) {
                 connection throws(PostgresError) in
                 try DescribedLockHolder.all(statement, on: connection)
             }
@@ -120,17 +120,15 @@ package struct TableRepair: Sendable {
         }
     }
 
-    /// The longest wait for a table that another session has locked. Then the next table is checked.
-    private static let longestWaitForTable = Duration.seconds(5)
-
-    /// Reads the table in a read-only transaction that keeps it from being dropped or renamed. Reading can run code of the table's owner, such as a
-    /// function in the condition of an index.
+    /// Reads the table in a read-only transaction that keeps it from being dropped or renamed. If another session has locked it for too
+    /// long, this fails, and the next table is checked. Reading can run code of the table's owner, such as a function in the condition of an
+    /// index.
     func read<Result: Sendable>(
         _ names: OrderNames, _ body: @Sendable (isolated Connection) throws -> Result
     ) async throws(AttachError) -> Result {
         try await wrappingErrors {
             try await connection.run { connection throws in
-                let settings = TableReader.settings + [("lock_timeout", "\(Self.longestWaitForTable.milliseconds)")]
+                let settings = TransactionSettings.ofTables + TransactionSettings.ofReading
                 return try connection.transaction(.repeatableReadOnly, settings: settings) { connection throws in
                     try Self.lock(names, on: connection)
                     return try body(connection)

@@ -80,7 +80,7 @@ extension QueueStatus {
 
     /// Reads the status in one snapshot. The amount of work does not depend on the number of pending requests.
     package static func read(on connection: isolated Connection) throws(PostgresError) -> QueueStatus {
-        try connection.transaction(.repeatableReadOnly, settings: ReadingSettings.ofTransaction) {
+        try connection.transaction(.repeatableReadOnly, settings: TransactionSettings.ofReading) {
             connection throws(PostgresError) in
             let queue = try connection.query(StatusStatements.queue).single()
             let lists = try connection.query(StatusStatements.lists(limit: mostLists + 1)).map {

@@ -45,7 +45,7 @@ import Testing
         try await holder.execute(script: "BEGIN; LOCK TABLE tasks IN SHARE UPDATE EXCLUSIVE MODE")
         let names = AttachFixture.definition().names
         let timeout = try await fixture.connection.run { connection throws(PostgresError) in
-            try connection.transaction(settings: TableReader.settings + [("lock_timeout", "20")]) {
+            try connection.transaction(settings: TransactionSettings.ofTables + [("lock_timeout", "20")]) {
                 connection throws(PostgresError) in
                 _ = try connection.query(LockHolderStatements.waitForCancelledAutovacuum(of: names))
                 return try connection.query("SELECT current_setting('lock_timeout')").single().decode(

@@ -1,0 +1,29 @@
+import LibPQ
+import Ordering
+
+/// The settings of the transactions of this module's commands.
+package enum TransactionSettings {
+    /// The settings of transactions that look at tables or change them: only `pg_catalog` is searched. The server refuses
+    /// statements from which a policy would hide rows. It prints each name of the catalog in one way only, because such names are compared.
+    static let ofTables = [("search_path", "pg_catalog, pg_temp"), printedNames] + ofWholeTables
+    /// The settings of transactions that read or write whole tables: they have no time-out, and the server refuses statements from which a
+    /// policy would hide rows.
+    static let ofWholeTables = [
+        ("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off"),
+        ("idle_in_transaction_session_timeout", "0"), withoutCompiling,
+    ]
+    /// The settings of transactions that write ranks: the order's triggers let them pass.
+    static func writing(_ names: OrderNames) -> [(String, String)] {
+        WritingSettings.of(names.orderedTable) + ofWholeTables
+    }
+    /// The settings of commands that only read.
+    package static let ofReading = [("lock_timeout", "\(lockTimeoutOfReading.milliseconds)"), withoutCompiling]
+    /// How long a command that only reads waits for a table that another session has locked.
+    package static let lockTimeoutOfReading = Duration.seconds(5)
+
+    /// The server prints names in quotes only where they need quotes, whatever the role's setting.
+    static let printedNames = ("quote_all_identifiers", "off")
+    /// The server compiles no plans. It decides by the estimated costs, which are often far too high for the catalog and for tables that were
+    /// never analyzed, and with many partitions compiling takes minutes.
+    static let withoutCompiling = ("jit", "off")
+}
