@@ -16,12 +16,10 @@ extension Attacher {
     ///
     /// - Throws: ``AttachError/refused(_:)``, with both owners.
     package func requireBothOwners(of names: OrderNames) async throws(AttachError) {
-        let owners: (table: String, schema: String, isSuperuser: Bool)? = try await wrappingErrors {
-            try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofTables) {
-                connection throws(PostgresError) in
-                try connection.query(CatalogStatements.missingOwners(names)).first.map { row throws(PostgresError) in
-                    (try row.decode(0), try row.decode(1), try row.decode(2))
-                }
+        typealias Owners = (table: String, schema: String, isSuperuser: Bool)
+        let owners = try await connection.inReadOnlyTransaction { connection throws(PostgresError) in
+            try connection.query(CatalogStatements.missingOwners(names)).first.map {
+                row throws(PostgresError) -> Owners in (try row.decode(0), try row.decode(1), try row.decode(2))
             }
         }
         guard let owners else { return }
@@ -96,11 +94,8 @@ extension Attacher {
     /// - Throws: ``AttachError/refused(_:)``.
     func requireOwnRanks(_ plan: AttachPlan) async throws(AttachError) {
         guard let statement = plan.hasForeignRanks else { return }
-        let hasForeignRanks: Bool = try await wrappingErrors {
-            try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofTables) {
-                connection throws(PostgresError) in
-                try connection.query(statement).single().decode(0)
-            }
+        let hasForeignRanks: Bool = try await connection.inReadOnlyTransaction { connection throws(PostgresError) in
+            try connection.query(statement).single().decode(0)
         }
         guard hasForeignRanks else { return }
         let names = plan.definition.names

@@ -44,8 +44,7 @@ struct Filling: Sendable {
         return try await wrappingErrors {
             let stored = try await count()
             guard stored == 0 else { return .stored(stored) }
-            return try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofTables) {
-                [statements] connection throws(PostgresError) in
+            return try await connection.inReadOnlyTransaction { [statements] connection throws(PostgresError) in
                 guard try connection.query(statements.hasOrder).single().decode(0, as: Bool.self) else {
                     return .all
                 }

@@ -29,15 +29,12 @@ struct OlderMovesWait {
 
     /// The other transactions that have read the registry, and whether they have the lock of a list or wait for it.
     private func transactions() async throws(AttachError) -> [String: Bool] {
-        try await wrappingErrors {
-            try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofTables) {
-                connection throws(PostgresError) in
-                var transactions: [String: Bool] = [:]
-                for row in try connection.query(Self.statement) {
-                    transactions[try row.decode(0)] = try row.decode(1, as: Bool.self)
-                }
-                return transactions
+        try await connection.inReadOnlyTransaction { connection throws(PostgresError) in
+            var transactions: [String: Bool] = [:]
+            for row in try connection.query(Self.statement) {
+                transactions[try row.decode(0)] = try row.decode(1, as: Bool.self)
             }
+            return transactions
         }
     }
 

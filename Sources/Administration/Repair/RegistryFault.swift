@@ -94,10 +94,8 @@ extension TableRepair {
     /// - Returns: The faults, by table.
     /// - Throws: ``AttachError/database(_:)``.
     package func registryFaults(of table: String?) async throws(AttachError) -> [RegistryFault] {
-        let faults = try await wrappingErrors {
-            try await connection.inTransaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                try RegistryFault.all(on: connection)
-            }
+        let faults = try await connection.inReadOnlyTransaction(settings: []) { connection throws(PostgresError) in
+            try RegistryFault.all(on: connection)
         }
         guard let table else { return faults }
         return faults.filter { table == $0.name || table.hasPrefix("\($0.name).") }

@@ -19,12 +19,10 @@ package struct TableRepair: Sendable {
 
     /// The orders of all attached tables, or the order with this name.
     package func definitions(named name: String?) async throws(AttachError) -> [OrderDefinition] {
-        try await wrappingErrors {
-            try await connection.inTransaction(.repeatableReadOnly) { connection throws(PostgresError) in
-                guard let name else { return try RegisteredOrder.attached(on: connection).map(\.definition) }
-                let order = try RegisteredOrder.named(name, on: connection)
-                return order.map { $0.isOfUsersTable ? [$0.definition] : [] } ?? []
-            }
+        try await connection.inReadOnlyTransaction(settings: []) { connection throws(PostgresError) in
+            guard let name else { return try RegisteredOrder.attached(on: connection).map(\.definition) }
+            let order = try RegisteredOrder.named(name, on: connection)
+            return order.map { $0.isOfUsersTable ? [$0.definition] : [] } ?? []
         }
     }
 
@@ -91,11 +89,8 @@ package struct TableRepair: Sendable {
     }
 
     func holders(_ statement: SQL) async throws(AttachError) -> [DescribedLockHolder] {
-        try await wrappingErrors {
-            try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofTables) {
-                connection throws(PostgresError) in
-                try DescribedLockHolder.all(statement, on: connection)
-            }
+        try await connection.inReadOnlyTransaction { connection throws(PostgresError) in
+            try DescribedLockHolder.all(statement, on: connection)
         }
     }
 
