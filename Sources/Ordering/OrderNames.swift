@@ -35,4 +35,6 @@ package struct OrderNames: Hashable, Sendable {
 
     /// The beginning of the names of all indexes on list and rank.
     package static let indexPrefix = "brocot_"
+    /// The beginning of the names of all triggers. Triggers fire in the order of their names, and these come after those of the user's triggers.
+    package static let triggerPrefix = "zzz_brocot_"
 }

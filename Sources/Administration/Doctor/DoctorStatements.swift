@@ -35,7 +35,7 @@ enum DoctorStatements {
                 FROM pg_catalog.pg_class AS relation
                 WHERE relation.relispartition AND EXISTS (
                     SELECT FROM pg_catalog.pg_trigger AS keep
-                    WHERE keep.tgrelid = relation.oid AND starts_with(keep.tgname::text, 'zzz_brocot_'))
+                    WHERE keep.tgrelid = relation.oid AND starts_with(keep.tgname::text, \(literal: OrderNames.triggerPrefix)))
                 GROUP BY pg_catalog.pg_partition_root(relation.oid)
             ) AS of_table)
         """
@@ -159,7 +159,7 @@ enum DoctorStatements {
                 SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
             AND (space.nspname = 'brocot' OR EXISTS (
                 SELECT FROM pg_catalog.pg_trigger AS keep
-                WHERE keep.tgrelid = relation.oid AND starts_with(keep.tgname::text, 'zzz_brocot_')))
+                WHERE keep.tgrelid = relation.oid AND starts_with(keep.tgname::text, \(literal: OrderNames.triggerPrefix))))
         ORDER BY 2, 1
         LIMIT 5
         """

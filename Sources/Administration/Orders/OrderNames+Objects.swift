@@ -8,7 +8,6 @@ extension OrderNames {
     /// The unique index on list and rank of the table itself, or of one of its partitions.
     func index(on relation: String) -> String { Self.bounded("\(Self.indexPrefix)\(relation)_\(rank)") }
 
-    // Triggers fire in the order of their names. These names come after those of the user's triggers.
     /// After an INSERT: requests places for the new rows.
     var insertTrigger: String { trigger("arrive") }
     /// Before an UPDATE of the rank columns by others: keeps the old rank, or removes the rank if the list changes too.
@@ -29,13 +28,13 @@ extension OrderNames {
 
     /// The names that earlier versions gave to this order's triggers, as far as they differ.
     var formerTriggers: [String] {
-        ["arrive", "keep", "change", "add_now", "carry_now"].map { Self.bounded("zzz_brocot_\(rank)_\($0)") }
+        ["arrive", "keep", "change", "add_now", "carry_now"].map { Self.bounded("\(Self.triggerPrefix)\(rank)_\($0)") }
             .filter { !triggers.contains($0) }
     }
 
     /// A long name of a rank column is shortened to the same text for all triggers, so that their order stays.
     private func trigger(_ purpose: String) -> String {
-        "\(Self.bounded("zzz_brocot_\(rank)", to: Self.lengthLimit - "_carry_now".utf8.count))_\(purpose)"
+        "\(Self.bounded("\(Self.triggerPrefix)\(rank)", to: Self.lengthLimit - "_carry_now".utf8.count))_\(purpose)"
     }
 
     /// The triggers' functions, in schema `brocot`.

@@ -62,7 +62,7 @@ package struct RegistryFault: Hashable, Sendable {
         JOIN pg_namespace AS functions ON functions.oid = function.pronamespace
         JOIN pg_class AS relation ON relation.oid = trigger.tgrelid
         JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
-        WHERE functions.nspname = 'brocot' AND starts_with(trigger.tgname::text, 'zzz_brocot_') AND NOT trigger.tgisinternal
+        WHERE functions.nspname = 'brocot' AND starts_with(trigger.tgname::text, \(literal: OrderNames.triggerPrefix)) AND NOT trigger.tgisinternal
             AND trigger.tgparentid = 0
         ORDER BY trigger.tgname
         """
