@@ -28,9 +28,7 @@ extension AttachPlan {
     /// How many rows are left without a place, and how they get one; nil if there are none.
     package var noteOnUnplacedRows: String? {
         guard case .keptOrder(let count)? = rowsToPlace, count > 0 else { return nil }
-        return """
-            The table has an order already. \(count == 1 ? "1 row is in a list but has" : "\(count) rows are in a list but have") no \
-            place (new, removed from the order, or never placed). To place all of them: \(definition.names.placeRowsCommand)
-            """
+        let command = definition.names.placeRowsCommand
+        return "The table has an order already. \(OrderNames.adviceOnUnplaced(count, placedBy: command))"
     }
 }

@@ -11,7 +11,19 @@ extension OrderNames {
     var repairCommand: String { "brocot check --repair --table \(orderedTable.quotedForShell)" }
 
     /// The command that asks the daemon to place all rows without a place, for messages.
-    package var placeRowsCommand: String { "brocot check --repair --place-rows --table \(orderedTable.quotedForShell)" }
+    package var placeRowsCommand: String { "\(Self.placeRowsCommand) --table \(orderedTable.quotedForShell)" }
+    /// The same for all attached tables.
+    static let placeRowsCommand = "brocot check --repair --place-rows"
+
+    /// A sentence without its full stop: how many rows have no place.
+    static func descriptionOfUnplaced(_ count: Int) -> String {
+        "\(count == 1 ? "1 row is in a list but has" : "\(count) rows are in a list but have") no place"
+    }
+
+    /// The same, with the reasons and with the command that places the rows.
+    static func adviceOnUnplaced(_ count: Int, placedBy command: String) -> String {
+        "\(descriptionOfUnplaced(count)) (new, removed from the order, or never placed). To place all of them: \(command)"
+    }
 
     /// How the triggers of another order are removed from the table with these names.
     var adviceToDropTriggers: String {

@@ -41,7 +41,7 @@ package struct CheckedTable: Hashable, Sendable {
             lines.append(
                 placingRows
                     ? "no row has a place. The daemon is asked to place all of them, in the order of their keys"
-                    : "no row has a place. To place all of them: brocot check --repair --place-rows")
+                    : "no row has a place. To place all of them: \(OrderNames.placeRowsCommand)")
         } else if missingColumns > 0 && !isBeingFilled {
             lines.append(
                 """
@@ -51,14 +51,10 @@ package struct CheckedTable: Hashable, Sendable {
         }
         if unplacedRows > unplaceableRows {
             let count = unplacedRows - unplaceableRows
-            let rows = count == 1 ? "1 row is in a list but has" : "\(count) rows are in a list but have"
             lines.append(
                 placingRows
-                    ? "\(rows) no place. The daemon is asked to place them"
-                    : """
-                    \(rows) no place (new, removed from the order, or never placed). To place all of them: \
-                    brocot check --repair --place-rows
-                    """)
+                    ? "\(OrderNames.descriptionOfUnplaced(count)). The daemon is asked to place them"
+                    : OrderNames.adviceOnUnplaced(count, placedBy: OrderNames.placeRowsCommand))
         }
         if unplaceableRows > 0 {
             let rows =
