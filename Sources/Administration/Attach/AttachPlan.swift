@@ -42,7 +42,7 @@ package struct AttachPlan: Sendable {
     /// How many of the three rank columns are missing.
     let missingColumns: Int
     /// Whether the table has none of the three rank columns yet.
-    package var addsColumns: Bool { missingColumns == OrderObjects.rankColumnTypes.count }
+    package var addsColumns: Bool { missingColumns == definition.names.rankColumns.count }
     /// The rows that are placed after the steps; nil if the table is attached already. ``Attachment/plan(forOtherRoles:)`` finds out whether
     /// they are all rows.
     package internal(set) var rowsToPlace: RowsToPlace?
@@ -96,7 +96,7 @@ package struct AttachPlan: Sendable {
         let present = names.rankColumns.filter { table.column($0) != nil }
         guard !objects.isPresent(table.constraint), !present.isEmpty else { return nil }
         let isForeign =
-            present.count < OrderObjects.rankColumnTypes.count
+            present.count < names.rankColumns.count
             ? present.map { "\(quoteIdentifier($0)) IS NOT NULL" }.joined(separator: " OR ")
             : "NOT (\(objects.condition))"
         return SQL(unsafeRaw: "SELECT EXISTS (SELECT FROM \(objects.table) WHERE \(isForeign))")
@@ -107,9 +107,9 @@ package struct AttachPlan: Sendable {
         _ objects: OrderObjects, _ table: TableDescription
     ) -> (columns: [AttachStep], constraint: [AttachStep]) {
         let names = objects.definition.names
-        let absent = zip(names.rankColumns, OrderObjects.rankColumnTypes)
-            .filter { table.column($0.0) == nil }
-        let columns = absent.map { (object: "column \($0.0)", change: "ADD COLUMN \(quoteIdentifier($0.0)) \($0.1)") }
+        let columns = names.typedRankColumns.filter { table.column($0.name) == nil }.map { name, type in
+            (object: "column \(name)", change: "ADD COLUMN \(quoteIdentifier(name)) \(type)")
+        }
         let prefix = table.constraint == nil ? "" : "the present form of "
         let constraint =
             objects.isPresent(table.constraint)
@@ -132,7 +132,7 @@ package struct AttachPlan: Sendable {
         let validations = needsValidation ? [validation] : []
         // If one of three columns was dropped, the ranks are repaired before the constraint is there. Otherwise it would refuse
         // each UPDATE of a row until then.
-        if columns.count == OrderObjects.rankColumnTypes.count {
+        if columns.count == names.rankColumns.count {
             return (step("add the rank columns and their constraint", columns + constraint), validations)
         }
         return (

@@ -5,7 +5,7 @@ import Ordering
 extension AttachRules {
     func checkRankColumns() throws(AttachError) {
         try checkThatRankColumnsHaveTheirNames()
-        for (name, type) in zip(names.rankColumns, OrderObjects.rankColumnTypes) {
+        for (name, type) in names.typedRankColumns {
             guard let column = table.column(name) else { continue }
             guard column.declaredType == type, !column.isNotNull, !column.isGenerated, !column.hasDefault else {
                 throw refuse(

@@ -2,6 +2,11 @@ import Ordering
 
 /// The names of the objects that `brocot attach` creates for an order.
 extension OrderNames {
+    /// The rank columns with their types.
+    var typedRankColumns: [(name: String, type: String)] {
+        zip(rankColumns, OrderObjects.rankColumnTypes).map { (name: $0, type: $1) }
+    }
+
     /// The CHECK that makes sure that the rank columns agree.
     var constraint: String { Self.bounded("brocot_\(rank)_is_valid") }
 
