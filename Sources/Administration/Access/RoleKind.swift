@@ -28,7 +28,7 @@ package enum RoleKind: String, CaseIterable, Sendable {
         }
     }
 
-    /// All rights that the role needs, if these tables are registered beside `brocot.items`.
+    /// All rights that the role needs, if these tables are registered in addition to `brocot.items`.
     func rights(userTables: [UserTable]) -> [AccessRight] {
         let onTables = rights(onUserTables: userTables)
         return switch self {

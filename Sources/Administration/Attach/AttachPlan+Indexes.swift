@@ -72,7 +72,7 @@ extension AttachPlan {
 }
 
 extension AttachStep {
-    /// The removal of an index. Only the index of a partitioned table can't be dropped beside writers.
+    /// The removal of an index. Only the index of a partitioned table can't be dropped while others write to the table.
     static func dropIndex(_ index: String, of relation: TableDescription.Relation, _ purpose: String) -> Self {
         let name = "\(quoteIdentifier(relation.schema)).\(quoteIdentifier(index))"
         return relation.isPartitioned

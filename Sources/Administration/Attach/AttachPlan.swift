@@ -175,7 +175,7 @@ package struct AttachPlan: Sendable {
                     ? "the present form of \(function)" : "the right of \(table.owner) to execute \(function)"
             } + (lacksPlaceFunction ? ["functions for moves at once"] : [])
             + (hasSlowPlaceFunction
-                ? ["removal of the functions for moves at once, which are slow beside so many partitions"] : [])
+                ? ["removal of the functions for moves at once, which are slow with so many partitions"] : [])
         if !changed.isEmpty {
             statements += objects.functions.flatMap(\.statements)
             if table.owner != table.registryOwner {

@@ -79,8 +79,9 @@ struct EqualRanks: Sendable {
         ]
     }
 
-    /// Stores which rows are to lose their rank, and which of them are then to be placed last. Returns their number. A row that has its
-    /// rank nevertheless is not placed again.
+    /// Stores which rows are to lose their rank, and which of them are then to be placed last. Returns their number.
+    ///
+    /// If such a row keeps its rank after all, the filling passes it over: it places only rows without a rank.
     private func storeRowsToClear(on connection: Connection) async throws -> Int {
         try await connection.run { connection throws(PostgresError) in
             // Without this setting, the server notes that there is no temporary table yet.

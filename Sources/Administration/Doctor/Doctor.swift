@@ -29,7 +29,7 @@ package struct Doctor: Sendable {
         self.logger = logger
     }
 
-    /// What is done with each result as soon as it is known. Beside hundreds of ordered tables, a check may take a minute.
+    /// What is done with each result as soon as it is known. With hundreds of ordered tables, a check may take a minute.
     package typealias Report = @Sendable (CheckResult) -> Void
 
     /// Runs all checks, except those that depend on a failed one.
