@@ -6,7 +6,7 @@ extension Doctor {
     /// log, so it fails with SQLSTATE 23505 if its id is in the log. A request fails if its id is that of a pending one.
     func requestIDs(_ connection: Connection) async -> CheckResult {
         await attempt("request ids", connection) { connection throws(PostgresError) in
-            let row = try connection.query(Self.nextAndLastIDs).single()
+            let row = try connection.query(DoctorStatements.nextAndLastIDs).single()
             let (next, logged, pending): (Int64, Int64, Int64) = (
                 try row.decode(0), try row.decode(1), try row.decode(2)
             )
@@ -30,12 +30,4 @@ extension Doctor {
             return .ok("request ids", "no request has an id that the sequence will give")
         }
     }
-
-    /// The next id that the sequence gives, and the greatest ids in the log and of pending requests; 0 if there are none.
-    private static let nextAndLastIDs: SQL = """
-        SELECT numbering.last_value + numbering.is_called::integer,
-            (SELECT coalesce(max(log.id), 0) FROM brocot.move_log AS log),
-            (SELECT coalesce(max(pending.id), 0) FROM brocot.move_requests AS pending)
-        FROM brocot.move_requests_id_seq AS numbering
-        """
 }

@@ -174,6 +174,14 @@ enum DoctorStatements {
         """
     }
 
+    /// The next id that the sequence gives, and the greatest ids in the log and of pending requests; 0 if there are none.
+    static let nextAndLastIDs: SQL = """
+        SELECT numbering.last_value + numbering.is_called::integer,
+            (SELECT coalesce(max(log.id), 0) FROM brocot.move_log AS log),
+            (SELECT coalesce(max(pending.id), 0) FROM brocot.move_requests AS pending)
+        FROM brocot.move_requests_id_seq AS numbering
+        """
+
     static let heldLists: SQL = "SELECT count(*) FROM brocot.held_lists WHERE request_id IS NOT NULL"
 
     static let waiting: SQL = """

@@ -1,5 +1,6 @@
 import LibPQ
 
+/// The checks of code of other roles that runs with the rights of a daemon, or of whoever uses a table of Brocot.
 extension Doctor {
     /// A trigger on an attached table runs with the daemon's rights.
     func superuser(_ connection: Connection) async -> CheckResult {

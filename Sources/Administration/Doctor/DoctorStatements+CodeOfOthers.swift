@@ -1,5 +1,6 @@
 import LibPQ
 
+/// The statements about code of other roles.
 extension DoctorStatements {
     /// Whether the current role is a superuser, and the owners of ordered tables that are not superusers.
     static let superuser: SQL = """
