@@ -8,8 +8,9 @@ extension Connection {
     ///
     /// - Throws: `MigrationError` `.foreignTables`, with what to do.
     nonisolated func requireTrusted(_ tables: UsedTables) async throws {
-        try await Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading).refuseForeignTablesAsSuperuser(
-            tables)
+        try await Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading)
+            .refuseForeignTablesAsSuperuser(
+                tables)
     }
 
     /// Makes sure that reading the keys of an ordered table runs no cast of its owner, which would have the rights of the current role.

@@ -148,7 +148,9 @@ import Testing
         }
     }
 
-    @Test("brocot grant daemon warns of policies that would hide rows from a role that runs the daemon, until it has BYPASSRLS")
+    @Test(
+        "brocot grant daemon warns of policies that would hide rows from a role that runs the daemon, until it has BYPASSRLS"
+    )
     func rowSecurity() async throws {
         let owner = try await TestDatabase.current.connect()
         try await createCards(on: owner)

@@ -95,7 +95,8 @@ struct RowSecurityOfOwnersTests {
                         : ""
                     let isListed = hasItem && !step.isHidden
                     #expect(
-                        told.errors == (isListed ? "" : "The list \"\(list)\" has no items\(hint).\n"), "\(step.change)")
+                        told.errors == (isListed ? "" : "The list \"\(list)\" has no items\(hint).\n"), "\(step.change)"
+                    )
                     #expect(told.exitCode == 0 && told.output.isEmpty != isListed, "\(step.change): \(told.output)")
                 }
             }

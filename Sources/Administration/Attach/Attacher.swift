@@ -182,7 +182,9 @@ package struct Attacher: Sendable {
     ) async throws(AttachError) -> Value {
         try await wrappingErrors {
             try await retryingConflicts { _ in
-                try await connection.inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofTables + settings) {
+                try await connection.inTransaction(
+                    .repeatableReadOnly, settings: TransactionSettings.ofTables + settings
+                ) {
                     connection throws(PostgresError) in
                     try body(connection)
                 }
