@@ -72,7 +72,9 @@ extension Connection {
     ///
     /// - Throws: ``CommandFailure`` `.migrationsPending` or `.databaseNewer`, with what to do.
     nonisolated func requireSchema() async throws {
-        switch try await Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading).versionState() {
+        switch try await Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading)
+            .versionState()
+        {
         case .missing: throw CommandFailure.schemaMissing(self)
         case .behind:
             throw CommandFailure(

@@ -8,8 +8,9 @@ extension Connection {
     ///
     /// - Throws: `MigrationError` `.foreignTables`, with what to do.
     nonisolated func requireTrusted(_ tables: UsedTables) async throws {
-        try await Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading).refuseForeignTablesAsSuperuser(
-            tables)
+        try await Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading)
+            .refuseForeignTablesAsSuperuser(
+                tables)
     }
 
     /// Makes sure that reading the keys of an ordered table runs no cast of its owner, which would have the rights of the current role.
@@ -42,10 +43,18 @@ extension Connection {
         return try await orderedTable(named: table) as String
     }
 
-    /// What a command says about a list without items. If it is a list of the built-in table, and users' tables are attached, the caller
-    /// probably forgot --table, or gave the name of a table as the list.
+    /// What a command says about a list without items. If policies apply to the current role, they may hide items. If it is a list of the
+    /// built-in table, and users' tables are attached, the caller probably forgot --table, or gave the name of a table as the list.
     nonisolated func descriptionOfEmpty(_ list: String, of table: String, command: String) async throws -> String {
-        let text = "The list \"\(list.printable)\" has no items."
+        let restricted = try await inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofReading) {
+            connection throws(PostgresError) in
+            try RowSecurity.restrictedTable(of: table, on: connection)
+        }
+        let text = """
+            The list "\(list.printable)" has no items\(restricted.map {
+                " that this role can see. Row-level security applies to this role on \($0.printable), so rows may be hidden"
+            } ?? "").
+            """
         guard table == "items", list != "items" else { return text }
         let namesake: String = try await orderedTable(named: list)
         let attached = try await inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofReading) {

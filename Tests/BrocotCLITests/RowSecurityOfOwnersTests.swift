@@ -70,6 +70,40 @@ struct RowSecurityOfOwnersTests {
     }
 
     @Test(
+        "brocot show and brocot check say of a list without items that policies may hide them, if any apply to the role",
+        .database, arguments: ["show", "check"])
+    func hiddenItems(command: String) async throws {
+        let administrator = try await TestDatabase.current.connect()
+        try await administrator.execute(
+            script: "CREATE TABLE cards (id int PRIMARY KEY, board int); INSERT INTO cards VALUES (41, 7)")
+        try await attach("cards", lists: ["board"])
+        try await GrantedRole.with(.requester, owner: administrator) { roles in
+            let role = roles[0]
+            let steps: [(change: String, isHidden: Bool)] = [
+                ("SELECT 1", false), ("ALTER TABLE cards ENABLE ROW LEVEL SECURITY", true),
+                ("ALTER TABLE cards OWNER TO \(role.name)", false),
+                ("ALTER TABLE cards FORCE ROW LEVEL SECURITY", true), ("ALTER ROLE \(role.name) BYPASSRLS", false),
+            ]
+            for step in steps {
+                try await administrator.execute(script: step.change)
+                for (list, hasItem) in [("7", true), ("8", false)] {
+                    let told = try await BrocotProcess.run(
+                        command, list, "--table", "public.cards", databaseURL: role.url)
+                    let hint =
+                        step.isHidden
+                        ? " that this role can see. Row-level security applies to this role on public.cards, so rows may be hidden"
+                        : ""
+                    let isListed = hasItem && !step.isHidden
+                    #expect(
+                        told.errors == (isListed ? "" : "The list \"\(list)\" has no items\(hint).\n"), "\(step.change)"
+                    )
+                    #expect(told.exitCode == 0 && told.output.isEmpty != isListed, "\(step.change): \(told.output)")
+                }
+            }
+        }
+    }
+
+    @Test(
         "A trigger's function with SECURITY DEFINER reads a table with policies if it sets row_security itself",
         .database)
     func definerFunction() async throws {

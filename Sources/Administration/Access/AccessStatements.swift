@@ -140,6 +140,16 @@ enum AccessStatements {
             """
     }
 
+    /// The table of an order, if its policies apply to the current role; otherwise no row.
+    static func restrictedTable(of order: String) -> SQL {
+        """
+        SELECT pg_catalog.format('%I.%I', registered.schema_name, registered.table_name)
+        FROM brocot.ordered_tables AS registered
+        WHERE registered.name OPERATOR(pg_catalog.=) \(order)
+            AND pg_catalog.row_security_active(\(SQL.registeredRelation))
+        """
+    }
+
     /// The names for which there is no role.
     static func unknownRoles(_ names: [String]) -> SQL {
         """

@@ -1,6 +1,6 @@
 import LibPQ
 
-/// Finds row-level security that hides rows from the daemon's role.
+/// Finds row-level security that hides rows from a role, mainly from the daemon's.
 ///
 /// The daemon must see every row: a hidden request would never be applied, and a hidden item would lead to wrong places. So it
 /// runs with `row_security = off`, and the server refuses each statement that a policy would restrict.
@@ -24,6 +24,13 @@ package enum RowSecurity {
         try connection.query(AccessStatements.restrictedTables(withRegistered: tables == .all, for: role)).map {
             row throws(PostgresError) in try row.decode(0)
         }
+    }
+
+    /// The table of an order, as `schema.table`, if policies may hide rows of it from the current role; otherwise nil.
+    package static func restrictedTable(
+        of order: String, on connection: isolated Connection
+    ) throws(PostgresError) -> String? {
+        try connection.query(AccessStatements.restrictedTable(of: order)).first?.decode(0)
     }
 
     package static func description(of hidden: [String], from role: String? = nil) -> String {

@@ -42,7 +42,8 @@ struct LockedRowsWait {
     }
 
     private func holders(on connection: Connection) async throws -> [DescribedLockHolder] {
-        try await connection.inTransaction(settings: TransactionSettings.ofTables) { [names] connection throws(PostgresError) in
+        try await connection.inTransaction(settings: TransactionSettings.ofTables) {
+            [names] connection throws(PostgresError) in
             try DescribedLockHolder.all(LockHolderStatements.ofRows(of: names), on: connection)
         }
     }

@@ -19,8 +19,9 @@ package enum KeyFaults {
     package static func ofTypes(inOrder name: String, on connection: isolated Connection) throws(PostgresError)
         -> [String]
     {
-        try connection.transaction(.repeatableReadOnly, settings: TransactionSettings.ofTables + TransactionSettings.ofReading)
-        {
+        try connection.transaction(
+            .repeatableReadOnly, settings: TransactionSettings.ofTables + TransactionSettings.ofReading
+        ) {
             connection throws(PostgresError) in
             guard let order = try RegisteredOrder.named(name, on: connection), order.isOfUsersTable else { return [] }
             return try ofTypes(of: order.definition, on: connection)

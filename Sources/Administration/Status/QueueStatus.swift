@@ -120,7 +120,8 @@ extension QueueStatus {
         try connection.query(StatusStatements.held(limit: mostLists)).map { row throws(PostgresError) in
             Hold(
                 table: try row.decode(0), list: try row.decode(1), request: try row.decode(2),
-                sqlstate: try row.decode(3), error: try row.decode(4), heldAt: "\(try row.decode(5, as: Timestamp.self))")
+                sqlstate: try row.decode(3), error: try row.decode(4),
+                heldAt: "\(try row.decode(5, as: Timestamp.self))")
         }
     }
 }
