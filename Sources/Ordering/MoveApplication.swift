@@ -78,7 +78,7 @@ package struct MoveApplication: Sendable {
         _ moves: [Move], on connection: isolated Connection
     ) throws(OrderingError) -> (results: [MoveResult], changes: [TableChanges]) {
         let names = Set(moves.map { ExactText($0.list.orderedTable) })
-        let tables = try OrderedTableRepository.tables(named: names.map(\.text), on: connection)
+        let tables = try OrderedTable.named(names.map(\.text), on: connection)
         for table in tables.values {
             guard let function = table.keepFunctionOfOtherOrder else { continue }
             throw .triggerOfOtherOrder(table: table.name, function: function)

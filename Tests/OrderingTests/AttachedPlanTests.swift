@@ -100,10 +100,10 @@ struct AttachedPlanTests {
                 INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
                 VALUES ('public.cards', 'public', 'cards', '{team,state}', 'id', false);
                 """)
-        let tables = try await connection.run { connection in
-            try OrderedTableRepository.tables(named: ["public.cards"], on: connection)
+        let named = try await connection.run { connection in
+            try OrderedTable.named("public.cards", on: connection)
         }
-        let table = try #require(tables[ExactText("public.cards")])
+        let table = try #require(named)
         #expect(table.lookUpColumns?.joined(separator: ", ") == key)
         let list = #"["7", "todo"]"#
         let change = RowChange(key: "7", storedList: list, list: list, rank: Rank(numerator: 1, denominator: 2))
@@ -132,9 +132,9 @@ struct AttachedPlanTests {
     @Test("An ordered table gets no look-up columns if no other index begins with the item's column")
     func noFurtherIndex() async throws {
         let connection = try await TestDatabase.current.connect()
-        let tables = try await connection.run { connection in
-            try OrderedTableRepository.tables(named: ["items"], on: connection)
+        let table = try await connection.run { connection in
+            try OrderedTable.named("items", on: connection)
         }
-        #expect(try #require(tables[ExactText("items")]).lookUpColumns == nil)
+        #expect(try #require(table).lookUpColumns == nil)
     }
 }

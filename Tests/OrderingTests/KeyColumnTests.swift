@@ -19,7 +19,7 @@ struct KeyColumnTests {
                 INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
                 """)
         return try await connection.run { connection in
-            try OrderedTableRepository.tables(named: ["public.cards"], on: connection)[ExactText("public.cards")]
+            try OrderedTable.named("public.cards", on: connection)
         }
     }
 

@@ -145,8 +145,8 @@ struct ManyPartitionPlanTests {
         let connection = try await TestDatabase.current.connect()
         func hasManyPartitions() async throws -> Bool? {
             try await connection.run { connection in
-                try OrderedTableRepository.tables(named: ["public.cards"], on: connection)
-            }[ExactText("public.cards")]?.hasManyPartitions
+                try OrderedTable.named("public.cards", on: connection)
+            }?.hasManyPartitions
         }
         try await connection.execute(
             script: """

@@ -30,7 +30,9 @@ extension OrderedTableRepository {
         return lists
     }
 
-    private func servedWhereStored(_ changes: [RowChange]) -> [(OrderingStatements, [RowChange])] {
+    private func servedWhereStored(
+        _ changes: [RowChange]
+    ) -> [(statements: OrderingStatements, elements: [RowChange])] {
         served(changes, in: { $0.storedList ?? "" })
     }
 

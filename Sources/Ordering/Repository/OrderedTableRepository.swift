@@ -24,16 +24,19 @@ struct OrderedTableRepository {
     }
 
     /// The elements, with the statements that serve them: one for all, or one for each list if the table has many partitions.
-    func served<Element>(_ elements: [Element], in list: (Element) -> String) -> [(OrderingStatements, [Element])] {
+    func served<Element>(
+        _ elements: [Element], in list: (Element) -> String
+    ) -> [(statements: OrderingStatements, elements: [Element])] {
         guard !elements.isEmpty else { return [] }
         guard table.hasManyPartitions else { return [(statements, elements)] }
-        var (lists, groups): ([ExactText: Int], [(OrderingStatements, [Element])]) = ([:], [])
+        var numbers: [ExactText: Int] = [:]
+        var groups: [(statements: OrderingStatements, elements: [Element])] = []
         for element in elements {
             let text = list(element)
-            if let number = lists[ExactText(text)] {
-                groups[number].1.append(element)
+            if let number = numbers[ExactText(text)] {
+                groups[number].elements.append(element)
             } else {
-                lists[ExactText(text)] = groups.count
+                numbers[ExactText(text)] = groups.count
                 groups.append((statements.limited(to: text), [element]))
             }
         }
@@ -56,25 +59,6 @@ struct OrderedTableRepository {
     ) throws(OrderingError) -> Rows {
         if let deadline, deadline < .now { throw .tookTooLong(table: table.name) }
         return try connection.rows(statement, prepared: preparesStatements)
-    }
-
-    /// The registered tables with these names, by name.
-    ///
-    /// - Throws: `missingColumn` if a registered table or one of its columns does not exist; `untrustedOwner` if the current role is a
-    ///   superuser that does not trust a table's owner.
-    static func tables(
-        named names: [String], on connection: isolated Connection
-    ) throws(OrderingError) -> [ExactText: OrderedTable] {
-        var columns: [ExactText: [RegisteredColumn]] = [:]
-        for row in try connection.rows(OrderingStatements.keyColumns(ofTablesNamed: names)) {
-            let column = try wrappingErrors { () throws(PostgresError) in try RegisteredColumn(row) }
-            columns[ExactText(column.orderedTable), default: []].append(column)
-        }
-        var tables: [ExactText: OrderedTable] = [:]
-        for (name, columns) in columns {
-            tables[name] = try OrderedTable(columns)
-        }
-        return tables
     }
 }
 

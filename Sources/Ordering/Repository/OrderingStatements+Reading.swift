@@ -60,8 +60,12 @@ extension OrderingStatements {
     /// neighbours are at most 1 apart. So the first scan ends at that distance, and a second scan begins only if the first one found
     /// too few rows. With a count of 0, no scan begins.
     private func neighbours(_ direction: Need.Direction, of row: SQL, _ count: SQL) -> SQL {
-        let (side, beyond, within, order, sign): (SQL, SQL, SQL, SQL, SQL) =
-            direction == .up ? ("1", ">", "<=", "ASC", "+") : ("-1", "<", ">=", "DESC", "-")
+        let isUp = direction == .up
+        let side: SQL = isUp ? "1" : "-1"
+        let beyond: SQL = isUp ? ">" : "<"
+        let within: SQL = isUp ? "<=" : ">="
+        let order: SQL = isUp ? "ASC" : "DESC"
+        let sign: SQL = isUp ? "+" : "-"
         func scan(_ condition: SQL) -> SQL {
             """
             (SELECT \(tableColumns(of: "near"))

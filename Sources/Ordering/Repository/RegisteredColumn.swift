@@ -59,20 +59,3 @@ struct RegisteredColumn {
         .missingColumn(table: orderedTable, relation: "\(schema).\(table)", column: column)
     }
 }
-
-extension OrderedTable {
-    /// - Parameter columns: All key columns of one table, the item column last.
-    /// - Throws: ``OrderingError/unsupportedKeyType(table:column:type:)``;
-    ///   ``OrderingError/missingColumn(table:relation:column:)``; ``OrderingError/untrustedOwner(table:owner:)``.
-    init(_ columns: [RegisteredColumn]) throws(OrderingError) {
-        var keys: [KeyColumn] = []
-        for column in columns { keys.append(try column.column) }
-        self.init(
-            name: columns[0].orderedTable, schema: columns[0].schema, table: columns[0].table,
-            listColumns: keys.dropLast(), itemColumn: keys[keys.count - 1], ownsRows: columns[0].ownsRows,
-            rankColumn: columns[0].rankColumn, arrivalEnd: columns[0].arrivalEnd,
-            visible: columns[0].visible, lookUpColumns: columns[0].lookUpColumns,
-            hasManyPartitions: columns[columns.count - 1].hasManyPartitions,
-            keepFunctionOfOtherOrder: columns[columns.count - 1].keepFunctionOfOtherOrder)
-    }
-}
