@@ -11,10 +11,13 @@ struct CrowdedOutLists: Sendable {
     private var onlyWaiting: Set<ListIdentifier> = []
     /// When the first of these lists was served.
     private var onlyWaitingSince: ContinuousClock.Instant?
-    /// What waits is not served again before this time, and the same for each list. So an idle worker uses few of the server's resources,
-    /// because serving a list takes about 3 ms.
-    private static let (pause, pauseForEachList) = (Duration.seconds(5), Duration.milliseconds(20))
-    /// The same while other lists are crowded out in each round. So a list whose wait has ended is served in time.
+    /// How long lists whose requests only wait are left out. ``pauseForEachList`` is added.
+    private static let pause = Duration.seconds(5)
+    /// How much longer they are left out for each of these lists. Serving a list takes about 3 ms, and an idle worker should use little of the
+    /// server.
+    private static let pauseForEachList = Duration.milliseconds(20)
+    /// Replaces ``pause`` while rounds find other crowded-out lists, because those come first. It is limited, so that a list whose wait has
+    /// ended is served in time.
     private static let longestPause = Duration.seconds(30)
     /// Whether this round found crowded-out lists that may be decided.
     private var areFoundInRound = false
