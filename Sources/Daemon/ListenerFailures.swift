@@ -3,7 +3,7 @@ import Logging
 
 /// What a listener knows of failures. It is kept when the connection is replaced.
 struct ListenerFailures {
-    var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
+    var backoff = Backoff.ofDaemon
     var lostConnections: FailureLog
     var failedQueries: FailureLog
     var samples: FailureLog

@@ -18,7 +18,7 @@ struct ServerFailure {
     /// The first such failure since the latest decision.
     private var since: ContinuousClock.Instant?
     private var latest: (error: QueueError, time: ContinuousClock.Instant)?
-    private var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
+    private var backoff = Backoff.ofDaemon
     /// The pause after each failure; nil if the lists are the cause, as far as it is known. It grows with each end of a round, and not with
     /// each failure, so that a list that does not fail is found soon among thousands.
     private var pause: Duration?

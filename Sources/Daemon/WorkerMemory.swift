@@ -13,7 +13,7 @@ struct WorkerMemory {
     var postponed = PostponedLists()
     /// The size of the next batch.
     var share = BatchShare.atStart
-    var backoff = Backoff(first: .milliseconds(100), longest: .seconds(5))
+    var backoff = Backoff.ofDaemon
     var serverFailure = ServerFailure()
     private var lostConnections: FailureLog
     private var failures: FailureLog
