@@ -39,7 +39,7 @@ extension QueueStatements {
                 UNION ALL
                 (\(earliest(columns, by: "from_list", of: "remembered", limit: oldestRequestsPerRememberedList)))
             ) AS early
-            WHERE \(waitsForNoOther("early", condition))
+            WHERE \(neitherListWaits("early", condition))
             """
         let oldest = CommonTableExpression(
             "oldest", as: .materialized,
@@ -51,7 +51,7 @@ extension QueueStatements {
                 WHERE request.id > \(progress.floor)
                 ORDER BY request.id LIMIT \(mostOldestRequestsRead)::bigint
             ) AS early
-            WHERE \(waitsForNoOther("early", condition))
+            WHERE \(neitherListWaits("early", condition))
             ORDER BY early.id LIMIT \(oldestRequestsPerList * lists)::bigint)
             \(progress.remembered.isEmpty ? "" : ofRemembered)
             """)
@@ -74,8 +74,8 @@ extension QueueStatements {
     }
 
     /// The condition that neither list of a request waits, or is left out. It does not cover requests that come after such a request:
-    /// see ``RoundSearch/noteOldest(_:)``.
-    private static func waitsForNoOther(_ request: SQL, _ condition: PostponedListsCondition) -> SQL {
+    /// see ``RoundSearch/noteOldest(_:at:)``.
+    private static func neitherListWaits(_ request: SQL, _ condition: PostponedListsCondition) -> SQL {
         let held: SQL = "SELECT held.ordered_table, held.list FROM brocot.held_lists AS held"
         return """
             \(request).ordered_table NOT IN (SELECT waiting_table.name FROM waiting_table)

@@ -125,8 +125,8 @@ struct RoundSearch: Sendable {
     mutating func noteOldest(_ report: BatchReport, at now: ContinuousClock.Instant) {
         guard !report.hasLostProgress else { return }
         if report.foundWaiting { round.foundWaiting = true }
-        let areAllTried = report.claim.locked.isEmpty && report.claim.lockedByOthers.isEmpty
-        if areAllTried || oldestInVain.count >= Self.mostOldestInVain
+        let foundNoList = report.claim.locked.isEmpty && report.claim.lockedByOthers.isEmpty
+        if foundNoList || oldestInVain.count >= Self.mostOldestInVain
             || inVainSince.map({ now - $0 > Self.longestTimeInVain }) ?? false
         {
             (oldestInVain, inVainSince) = ([], nil)
