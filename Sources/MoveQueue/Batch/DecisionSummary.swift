@@ -63,3 +63,25 @@ package struct DecisionSummary: Sendable {
         }
     }
 }
+
+/// A list whose requests were not decided, although no request is the cause. The requests of the batch's other lists were committed.
+package struct ListFailure: Sendable {
+    package let list: ListIdentifier
+    package let error: QueueError
+}
+
+/// A list that waits for a person, because the database refused its first request.
+package struct HeldList: Sendable {
+    package let list: ListIdentifier
+    /// The id of this request.
+    package let request: Int64
+    package let error: Refusal
+}
+
+/// The error of the database for a request that was tried alone.
+package struct Refusal: Sendable, CustomStringConvertible {
+    package let message: String
+    package let sqlState: String?
+
+    package var description: String { message + (sqlState.map { " (SQLSTATE \($0))" } ?? "") }
+}

@@ -20,3 +20,9 @@ package struct RowChange: Equatable, Sendable {
     /// Whether the row leaves its list, or enters another one.
     var changesList: Bool { list.map(ExactText.init) != storedList.map(ExactText.init) }
 }
+
+/// The net effect of moves on the rows of one table.
+struct TableChanges {
+    let table: OrderedTable
+    let changes: [RowChange]
+}
