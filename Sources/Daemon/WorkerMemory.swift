@@ -49,8 +49,8 @@ struct WorkerMemory {
             lists.count == 1 ? ["list": "\(lists[0])"] : [:])
     }
 
-    /// If several lists failed together, it isn't known yet which one is the cause. They are tried again immediately, in smaller
-    /// groups.
+    /// Records a batch that failed as a whole, and logs it. If several lists failed together, it is not logged yet: they are tried again
+    /// immediately in smaller groups, until the cause is known.
     mutating func note(_ failure: BatchFailure) {
         noteFailure()
         guard failure.lists.count < 2 else { return }

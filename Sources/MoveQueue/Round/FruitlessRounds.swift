@@ -3,9 +3,13 @@
 /// They are counted twice, for different reasons. Rounds ``inVain`` show that most likely no request can be decided now. Rounds
 /// ``withoutDecision`` show nothing of the kind: other workers may have the lists at the moment.
 package struct FruitlessRounds: Sendable {
-    /// The ends of whole rounds whose last batch decided nothing, although requests were found. Either waiting lists were found
-    /// too, although no list was postponed for long: most likely all requests wait, for each other or for the waiting lists. Or more lists fail than
-    /// can be postponed. Each batch with decisions halves the number, and other rounds leave it as it is.
+    /// The number of whole rounds in which requests were found, but whose last batch decided nothing. A round counts in two cases:
+    ///
+    /// - It found requests that wait, and the postponed lists are only briefly unavailable. Then most likely all requests wait, for each other
+    ///   or for waiting lists.
+    /// - So many lists fail that no further one can be postponed.
+    ///
+    /// Each batch with decisions halves the number. Other rounds leave it as it is.
     private(set) var inVain = 0
     /// The ends of rounds since the latest decision, except those while lists fail.
     private(set) var withoutDecision = 0
