@@ -22,7 +22,7 @@ struct WorkerMemory {
     private var lockHolders: FailureLog
     private var unplacedRows: FailureLog
     private var latestFailure = ContinuousClock.now
-    /// Whether the daemon ends if only requests are left of waiting lists, or of lists whose failures don't pass by themselves.
+    /// Whether the daemon ends when all requests that are left belong to waiting lists, or to lists whose failures don't pass by themselves.
     private let drains: Bool
     /// With `drains`, the lists whose latest failure does not pass by itself.
     private var needingPerson: Set<ListIdentifier> = []
