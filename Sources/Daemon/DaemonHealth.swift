@@ -107,7 +107,7 @@ package final class DaemonHealth: Sendable {
         }
     }
 
-    /// The same as ``reasonNotReady``. It also makes the listener check the database again.
+    /// Returns ``reasonNotReady``, and makes the listener check the database again.
     package func askForReasonNotReady() -> String? {
         isAsked.store(true, ordering: .relaxed)
         return reasonNotReady

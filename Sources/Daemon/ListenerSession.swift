@@ -76,7 +76,8 @@ struct ListenerSession {
                     """, error)
                 schedule.noteUnknownFlag()
                 listener.idleWorkers.wakeOne()
-                // Not a wait for notifications: the workers that are woken here end it as soon as they wait again.
+                // This must not be a wait for notifications: it would end as soon as the worker that was just woken waits again, because
+                // the listener's wait ends each time all workers wait.
                 await stopSignal.wait(atMost: queryFailures.note(at: .now))
             } catch let error as PostgresError where error.code == .cancelled {
                 break

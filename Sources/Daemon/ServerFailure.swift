@@ -15,8 +15,9 @@ struct ServerFailure {
 
     /// The latest batch that failed as a whole. Its cause may be a lock on one of Brocot's tables.
     private var failedBatch: (reason: String, time: ContinuousClock.Instant)?
-    /// The first such failure since the latest decision.
+    /// When a list first failed, since the latest decision, with an error that the server may have caused.
     private var since: ContinuousClock.Instant?
+    /// The latest of these errors.
     private var latest: (error: QueueError, time: ContinuousClock.Instant)?
     private var backoff = Backoff.ofDaemon
     /// The pause after each failure; nil if the lists are the cause, as far as it is known. It grows with each end of a round, and not with

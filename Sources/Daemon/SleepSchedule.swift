@@ -132,7 +132,8 @@ struct SleepSchedule {
         guard !reliesOnNotifications, case .busy(let since) = state else {
             return PollSchedule.usualInterval
         }
-        // A look at thousands of held lists takes longer, and finds nothing to do.
+        // A worker that reads thousands of held lists works for longer than this time, but decides nothing. So the flag stays set until
+        // requests are decided.
         if case .set = flag, !hasDecided { return Self.busyTimeUntilFlagIsCleared }
         if case .cleared(let time) = flag, now - time < Self.confirmationInterval { return PollSchedule.usualInterval }
         return Self.busyTimeUntilFlagIsCleared - (now - since)

@@ -62,8 +62,9 @@ struct Worker: Sendable {
 
     /// Waits while the COMMIT of the worker's former session waits for a synchronous standby.
     ///
-    /// Nothing can end such a COMMIT without reporting a success that is none. So the session stays, until the standby is there. The COMMIT of a
-    /// further batch would wait too. Each batch would leave one more session on the server, until no role could connect to it.
+    /// Whoever ends such a session (`pg_terminate_backend`) makes its transaction visible, although no standby has it. So the session is left
+    /// alone until the standby is back. The COMMIT of a further batch would wait too. Each batch would leave one more session on the server, until
+    /// no role could connect to it.
     private func waitForCommit(ofProcess process: Int32, on connection: Connection) async throws(PostgresError) {
         var isReported = false
         while mustGoOn, try await StandbyWait.isGoingOn(ofProcess: process, on: connection) {

@@ -22,7 +22,7 @@ struct WorkerMemory {
     private var lockHolders: FailureLog
     private var unplacedRows: FailureLog
     private var latestFailure = ContinuousClock.now
-    /// Whether the daemon ends if only requests are left of waiting lists, or of lists whose failures don't pass by themselves.
+    /// Whether the daemon ends when all requests that are left belong to waiting lists, or to lists whose failures don't pass by themselves.
     private let drains: Bool
     /// With `drains`, the lists whose latest failure does not pass by itself.
     private var needingPerson: Set<ListIdentifier> = []
@@ -49,8 +49,8 @@ struct WorkerMemory {
             lists.count == 1 ? ["list": "\(lists[0])"] : [:])
     }
 
-    /// If several lists failed together, it isn't known yet which one is the cause. They are tried again immediately, in smaller
-    /// groups.
+    /// Records a batch that failed as a whole, and logs it. If several lists failed together, it is not logged yet: they are tried again
+    /// immediately in smaller groups, until the cause is known.
     mutating func note(_ failure: BatchFailure) {
         noteFailure()
         guard failure.lists.count < 2 else { return }

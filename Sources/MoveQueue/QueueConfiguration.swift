@@ -67,10 +67,10 @@ package struct QueueConfiguration: Sendable {
         ] + MoveApplication.plannerSettings
     }
 
-    /// The longest time of each statement on users' tables.
+    /// ``statementTimeout(for:)`` as a value of the setting `statement_timeout`.
     func statementTimeoutSetting(for limits: BatchLimits) -> String { milliseconds(statementTimeout(for: limits)) }
 
-    /// The same as a duration.
+    /// The longest time of each statement on users' tables, with these limits.
     func statementTimeout(for limits: BatchLimits) -> Duration {
         min(statementTimeout, limits.statement ?? statementTimeout)
     }

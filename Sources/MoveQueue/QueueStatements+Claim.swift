@@ -185,7 +185,7 @@ extension QueueStatements {
     }
 }
 
-/// How much a statement claims beside the lists that it is for.
+/// The limits of a statement that claims lists.
 struct ClaimLimits {
     /// The most changes of list, for each list and direction, whose other lists are added.
     let partners: Int

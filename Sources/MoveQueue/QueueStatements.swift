@@ -36,7 +36,7 @@ enum QueueStatements {
             """)
     }
 
-    /// A query for LATERAL beside a relation with the columns `ordered_table`, `list` and `floor`: the earliest requests of each
+    /// A query for LATERAL after a relation with the columns `ordered_table`, `list` and `floor`: the earliest requests of each
     /// list beyond its floor, as target (`list`) or as source (`from_list`).
     ///
     /// The query is written so that only the index on that column serves it. With a comparison for equality and an order by id

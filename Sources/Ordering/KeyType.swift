@@ -2,8 +2,8 @@ import LibPQ
 
 /// The type of a key column of an ordered table. A domain counts as its base type.
 ///
-/// Requests contain keys as text. Only the canonical text of a value is accepted, because `01` beside `1` would be a second
-/// name for the same list. So a key type must have the same text for a value in every session.
+/// Requests contain keys as text. Only the canonical text of a value is accepted, because `01` would be a second
+/// name for the list `1`. So a key type must have the same text for a value in every session.
 package enum KeyType: Hashable, Sendable {
     case text
     /// `longest` is the greatest number of characters; nil if there is no limit.

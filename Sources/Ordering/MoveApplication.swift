@@ -28,8 +28,9 @@ package struct MoveApplication: Sendable {
     ///   - reading: How much of a list one statement reads.
     ///   - sizes: The sizes of lists in earlier transactions; nil if unknown.
     ///   - rowLocks: What happens if another session has locked rows.
-    ///   - timeForLists: The time after which no further list is read or written, in tables where each list has statements of its own; nil if
-    ///     there is no limit. It is the server's limit for one statement of all lists.
+    ///   - timeForLists: For tables with many partitions, where each list has statements of its own: the time after which no statement for a
+    ///     further list begins; nil means no limit. In all other tables, one statement reads or writes all lists, and `statement_timeout` limits
+    ///     it.
     package init(
         policy: RebalancingPolicy = RebalancingPolicy(), reading: ReadingPolicy = ReadingPolicy(),
         sizes: KnownListSizes? = nil, rowLocks: RowLocks = .waitedFor,

@@ -24,8 +24,8 @@ package struct OrderedTable: Hashable, Sendable {
     let hasManyPartitions: Bool
     /// The trigger function of another order that would undo each move, because the table had another name when it was attached.
     let keepFunctionOfOtherOrder: String?
-    /// The most partitions of which a plan for all lists is made and kept. Beside 100 partitions, a batch of 250 lists takes as long with a
-    /// plan for each list. Beside 1,500, one plan of all partitions takes seconds.
+    /// The most partitions of which a plan for all lists is made and kept. With 100 partitions, a batch of 250 lists takes the same time with
+    /// one plan as with a plan for each list. With 1,500 partitions, the one plan takes seconds.
     package static let mostPlannedPartitions = 100
 
     /// Whether this is the built-in table, `brocot.items`. Its rows have no columns of the user, each row has a rank, its unique key

@@ -21,7 +21,8 @@ struct BatchAttempt {
     private let sizes: KnownListSizes
     /// The lists that the transaction tries to claim.
     private let scope: ClaimScope
-    /// The only list that the batch is for by its name; nil if there is none. It is read first, and its writes are not tried.
+    /// The list, if the batch names exactly one; otherwise nil. Its requests are read before those of its partners, and its writes get no
+    /// trial: see ``RefusalSearch``.
     private let onlyList: ListIdentifier?
     /// Whether the batch is for one list, by its name or as the next list. Then that list is named in each failure.
     private let isForOneList: Bool
@@ -33,7 +34,8 @@ struct BatchAttempt {
     /// The lists whose locks were taken.
     var lockedLists: [ListIdentifier] { claim.locked }
 
-    /// A second attempt claims only the lists that the first one has locked, and so another `scope` than that of the batch.
+    /// `scope` is what this attempt claims: for a second attempt, the lists that the first one has locked. `scopeOfBatch` is what the batch was
+    /// asked for.
     init(
         _ queue: QueueRepository, sizes: KnownListSizes, claiming scope: ClaimScope, for scopeOfBatch: ClaimScope,
         _ method: Method, postponed: [ListIdentifier] = []

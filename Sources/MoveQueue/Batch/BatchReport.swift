@@ -12,7 +12,8 @@ package struct BatchReport: Sendable {
     /// The fewest requests in one batch that show that requests arrive faster than one worker should decide them. Batches of about this size
     /// still cost little for each request, and take some hundredths of a second.
     private static let fewestForAnotherWorker = 256
-    /// The fewest lists with requests that show the same. A batch whose items change lists has at most half as many lists as another one.
+    /// The fewest lists with requests that also show that requests arrive too fast for one worker. The number is half of the limit, because a
+    /// batch whose items change lists has at most half as many lists as another batch.
     private static let fewestListsForAnotherWorker = AdvisoryLock.mostLists / 2
 
     init() {}
@@ -36,13 +37,14 @@ package struct BatchReport: Sendable {
     /// The ``unavailable`` lists whose locks the transaction had.
     var unavailableAmongLocked: Set<ListIdentifier> { undecided.obstructed.union(decisions.withLockedRows) }
 
-    /// Whether waiting lists were found, or requests that belong to them or come after such a request.
+    /// Whether waiting lists were found, or requests of waiting lists, or requests that come after those.
     var foundWaiting: Bool { !claim.waiting.isEmpty || undecided.includeWaiting }
 
     /// Whether requests of other lists than waiting ones were found.
     var foundWork: Bool { claim.found > 0 && !foundOnlyWaiting }
 
-    /// Whether nothing but what ``foundWaiting`` means was found.
+    /// Whether ``foundWaiting`` is true and nothing else happened: nothing was decided, nothing is left for later, and no other session has the
+    /// lock of a list that was found.
     var foundOnlyWaiting: Bool {
         foundWaiting && !hasDecisions && !undecided.areLeftForLater && claim.lockedByOthers.isEmpty
     }

@@ -33,7 +33,7 @@ package struct DecisionSummary: Sendable {
     package var newlyHeld: [HeldList] = []
     /// Lists with rows that another session has locked.
     var withLockedRows: Set<ListIdentifier> = []
-    /// Lists that failed, although no request is the cause; one failure for each.
+    /// Lists that failed because of an error that no request causes; one failure for each list.
     package var failures: [ListFailure] = []
     /// Lists that a later batch tries again: some of them failed, and there was no time to find out which.
     var suspected: Set<ListIdentifier> = []
@@ -64,7 +64,7 @@ package struct DecisionSummary: Sendable {
     }
 }
 
-/// A list whose requests were not decided, although no request is the cause. The requests of the batch's other lists were committed.
+/// A list whose requests were not decided because of an error that no request causes. The decisions on the batch's other lists were committed.
 package struct ListFailure: Sendable {
     package let list: ListIdentifier
     package let error: QueueError

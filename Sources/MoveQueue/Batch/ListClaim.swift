@@ -44,6 +44,7 @@ package struct ListClaim: Sendable {
         var number = 1
         while let list = numbered[number] { (lastFound, number) = (list, number + 1) }
     }
+
     /// What two attempts found: this claim, and the claim of a second attempt on the lists that this one has locked.
     func afterSecondAttempt(_ second: ListClaim) -> ListClaim {
         var both = self

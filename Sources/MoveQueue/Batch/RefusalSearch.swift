@@ -10,7 +10,7 @@ import Ordering
 struct RefusalSearch {
     /// How often a single failing request is tried before the failure becomes its outcome.
     private static let attemptsAlone = 3
-    /// The most tables of which no request could be decided in time, while all lists of the batch wait.
+    /// After so many tables of which no request could be decided in time, no further table is begun, because all lists of the batch wait.
     private static let mostSlowTables = 2
 
     private let configuration: QueueConfiguration

@@ -4,7 +4,7 @@ import Ordering
 struct UndecidedRequests: Sendable {
     /// The number of requests that are left for a later transaction.
     var count = 0
-    /// Whether further requests belong to waiting lists, or come after such a request.
+    /// Whether the transaction read further requests, not in ``count``, that belong to waiting lists or come after a request of a waiting list.
     var includeWaiting = false
     /// Lists of which more requests are left than decided, because another session has a list that they need.
     var obstructed: Set<ListIdentifier> = []

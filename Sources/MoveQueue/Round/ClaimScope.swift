@@ -9,8 +9,8 @@ enum ClaimScope: Sendable {
     case lists([ListIdentifier])
     /// Lists of which one or more failed before. Their requests are applied in parts, without trying them together first.
     case suspects([ListIdentifier])
-    /// The lists of the oldest requests. Together these requests can be decided, however many changes of list are among them, except
-    /// those that come after a request of a waiting list or of one of the lists to leave out.
+    /// The lists of the oldest requests. A batch of these lists can decide the oldest requests, even if all of them are changes of list. It
+    /// can't decide a request that comes after one of a waiting list, or of a list that is left out.
     case oldest(lists: Int, leavingOut: [ListIdentifier])
     /// A starving list. The transaction waits for its lock and its rows, as long as `lock_timeout` allows.
     case waitingFor(ListIdentifier)

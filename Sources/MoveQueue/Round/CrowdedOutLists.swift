@@ -2,8 +2,8 @@ import Ordering
 
 /// The crowded-out lists that a worker serves alone, one after the other. Pure.
 ///
-/// Requests that wait for a paused or held list can be large too, and then crowd out other lists again and again. So a list whose
-/// requests only wait is served alone once, and then only after all other crowded-out lists.
+/// Requests that wait for a paused or held list may be large, and crowd out other lists again and again. So a list whose requests only
+/// wait is served alone once, and is then left out for some time, so that it does not delay the other crowded-out lists.
 struct CrowdedOutLists: Sendable {
     /// The crowded-out lists of the latest batch, in reverse order.
     private var candidates: [ListIdentifier] = []
@@ -42,7 +42,7 @@ struct CrowdedOutLists: Sendable {
         onlyWaitingSince = onlyWaitingSince ?? now
     }
 
-    /// A round is over. What waits is served again after some time, because the wait may have ended.
+    /// A round is over. Lists whose requests only waited are served again after some time, because the wait may have ended.
     mutating func endRound(isWhole: Bool, at now: ContinuousClock.Instant) {
         let pause = isWhole && !areFoundInRound ? Self.pause : Self.longestPause
         if let since = onlyWaitingSince, now - since >= pause + Self.pauseForEachList * onlyWaiting.count {
@@ -54,6 +54,6 @@ struct CrowdedOutLists: Sendable {
     /// Whether lists are left out because their requests only waited.
     var leavesOutLists: Bool { !onlyWaiting.isEmpty }
 
-    /// Serves what waits again.
+    /// Serves the lists again whose requests only waited.
     mutating func forgetOnlyWaiting() { (onlyWaiting, onlyWaitingSince) = ([], nil) }
 }

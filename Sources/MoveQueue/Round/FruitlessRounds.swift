@@ -3,25 +3,31 @@
 /// They are counted twice, for different reasons. Rounds ``inVain`` show that most likely no request can be decided now. Rounds
 /// ``withoutDecision`` show nothing of the kind: other workers may have the lists at the moment.
 package struct FruitlessRounds: Sendable {
-    /// The ends of whole rounds whose last batch decided nothing, although requests were found. Either waiting lists were found
-    /// too, although no list was postponed for long: most likely all requests wait, for each other or for the waiting lists. Or more lists fail than
-    /// can be postponed. Each batch with decisions halves the number, and other rounds leave it as it is.
+    /// The number of whole rounds in which requests were found, but whose last batch decided nothing. A round counts in two cases:
+    ///
+    /// - It found requests that wait, and the postponed lists are only briefly unavailable. Then most likely all requests wait, for each other
+    ///   or for waiting lists.
+    /// - So many lists fail that no further one can be postponed.
+    ///
+    /// Each batch with decisions halves the number. Other rounds leave it as it is.
     private(set) var inVain = 0
-    /// The ends of rounds since the latest decision, except those while lists fail.
+    /// The number of rounds that have ended since the latest decision. A round does not count if lists are postponed at its end because they
+    /// failed.
     private(set) var withoutDecision = 0
 
     /// The pause after the first of these rounds. It doubles with each further one.
     private static let firstPause = Duration.milliseconds(2)
     private static let longestPause = Duration.milliseconds(1_500)
-    /// The same for the other workers than the first one, if the daemon does not drain. Each poll that finds pending requests wakes one of them.
+    /// The longest pause of all workers except the first one, if the daemon does not drain. It may be long, because each poll that finds
+    /// pending requests wakes a worker.
     private static let longestPauseOfOthers = Duration.seconds(15)
     /// After this many doublings, a pause is longer than the longest one.
     private static let mostDoublings = 19
     /// After so many ends of rounds without a decision, a worker waits. Otherwise the workers of all daemons would lock the same lists again
     /// and again, and each would find them locked by others.
     private static let fewestWithoutDecision = 2
-    /// After so many rounds in vain, a worker takes it that all requests wait. A batch has at most 256 lists and 4 MB of requests, so it can't see
-    /// this if requests of more lists wait for each other.
+    /// After so many rounds in vain, a worker assumes that all requests wait. One batch does not always show this: it has at most 256 lists and
+    /// 4 MB of requests, and requests of more lists may wait for each other.
     static let mostInVain = 8
 
     /// Whether most likely all requests wait, or belong to lists that fail.

@@ -18,8 +18,8 @@ struct ListDepth: Sendable {
     /// Whether most lists have a single request.
     func isLow(_ batch: BatchLimits) -> Bool { expected(batch) < 2 }
 
-    /// Without the second limit, a small batch (such as the first ones) would have a single list, and a round would take long. With it, a
-    /// small batch has several lists, with fewer requests of each.
+    /// The number of requests that each list is expected to add to a batch: at most half of the batch's limit for one list. So a small batch, such
+    /// as the first ones, has several lists with fewer requests of each. With a single list in each batch, a round would take long.
     private func expected(_ batch: BatchLimits) -> Double {
         min(requests, max(1, Double(batch.requestsPerList) / 2))
     }

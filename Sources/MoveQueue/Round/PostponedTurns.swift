@@ -26,8 +26,8 @@ struct PostponedTurns: Sendable {
     private let fullBatch: Int
     /// See ``WorkerRound/init(_:isPatient:postponed:)``.
     private let isPatient: Bool
-    /// The most requests that are tried together, because a search had no time for all its requests. It doubles after
-    /// each search that had time. nil: as many as in a usual batch.
+    /// The most requests that are tried together; nil means as many as in a usual batch. It is set when a search had no time for all its requests,
+    /// and doubles after each search that had time.
     private var searchSize: Int?
     /// Whether a search for the oldest requests decided nothing. Then the postponed lists are tried by their names: they may have no
     /// requests any more, or all the oldest requests may wait.
@@ -89,7 +89,8 @@ struct PostponedTurns: Sendable {
         return limits
     }
 
-    /// All lists of the batch are suspected, so no other lists wait for the search.
+    /// Gives the search more time than in a usual batch, and at most ``searchSize`` requests. All lists of this batch are suspected, so no other
+    /// lists wait for the search.
     private func limitSearch(_ limits: inout BatchLimits) {
         limits.search = Self.longestSearchOfSuspects
         if let searchSize { limits.requests = min(limits.requests, searchSize) }

@@ -55,8 +55,9 @@ struct RoundSearch: Sendable {
     /// paused table.
     private var seesWaiting = false
     private var entanglement = Entanglement.none
-    /// Lists of which batches of the oldest requests decided nothing, although their locks were taken: their requests come after one that waits.
-    /// Such batches leave them out, until no other list is left, or for ``longestTimeInVain``: the wait may have ended.
+    /// Lists of which a batch of the oldest requests decided nothing, although it had their locks: their requests come after a request that
+    /// waits. Later batches of the oldest requests leave these lists out until no other list is left, or until ``longestTimeInVain`` has
+    /// passed, because the wait may have ended.
     private var oldestInVain: Set<ListIdentifier> = []
     /// When the first of these lists was found.
     private var inVainSince: ContinuousClock.Instant?
@@ -136,8 +137,8 @@ struct RoundSearch: Sendable {
         }
     }
 
-    /// The lists that a batch of the oldest requests was for in vain. If it decided some requests, these are only counted if they are most of its
-    /// lists: a few lists that need a list beyond the batch's limit are always among them.
+    /// The locked lists of which a batch of the oldest requests decided nothing. If it decided requests of other lists, the result is empty unless
+    /// these lists are more than half of the locked ones: a few lists always need a list beyond the batch's limit.
     private func inVain(_ report: BatchReport) -> Set<ListIdentifier> {
         guard report.hasDecisions else { return Set(report.claim.locked) }
         let untouched = report.undecided.untouched

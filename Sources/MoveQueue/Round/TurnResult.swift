@@ -39,8 +39,8 @@ extension WorkerRound {
             }
         }
 
-        /// The error of a list that the server may have caused, so that all lists may fail in the same way; nil if there is none, or if requests of
-        /// other lists were decided.
+        /// The first error of a list for which the server may be the cause, so that all lists may fail in the same way; nil if no list has an
+        /// error of this kind, or if the turn decided requests.
         package var errorOfServer: QueueError? {
             guard case .undecided = self else { return nil }
             return failures.lazy.map(\.error).first(where: \.isCausedByServer)

@@ -14,8 +14,8 @@ enum Waking: Sendable {
 
     /// Begins a turn.
     ///
-    /// - Returns: Whether the worker may poll the queue first. A worker that was just woken decides requests first, which is more
-    ///   urgent; but not twice in a row without success.
+    /// - Returns: Whether the worker may poll the queue first. A worker that was just woken decides requests first, because that is more
+    ///   urgent. If it found nothing the last time it was woken, it may poll first.
     mutating func beginTurn() -> Bool {
         switch self {
         case .awake, .woken:

@@ -89,8 +89,8 @@ package struct WorkerRound: Sendable {
     /// Gives the statements that find lists and read requests as much time as any statement from now on.
     mutating func readPatiently() { fullLimits.limitsReading = false }
 
-    /// Whether crowded-out lists are left out because their requests only waited before the latest call of ``serveAllLists()``, or before
-    /// later decisions.
+    /// Whether crowded-out lists are left out because their requests only waited, although this wait may be over. After
+    /// ``serveAllLists()`` it is false until the next decision: all lists that are left out then were served since that call.
     var leavesOutLists: Bool { crowdedOut.leavesOutLists && !servesAllLists }
 
     /// Serves lists again whose requests only waited.

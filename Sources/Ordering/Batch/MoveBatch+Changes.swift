@@ -70,7 +70,7 @@ extension MoveBatch {
             storedRank: item.stored.rank)
     }
 
-    /// The row of an item that is in the list now gets its list and rank; nil if it has them already.
+    /// The write that gives the row of an item its current list and rank; nil if the row has them already, or if the item is not in the list now.
     private func writeOfCurrentRow(of item: KnownItem, in list: BatchList.Index) -> RowChange? {
         guard item.current != .absent else { return nil }
         func write(storedIn storedList: String?, storedRank: Rank?) -> RowChange {

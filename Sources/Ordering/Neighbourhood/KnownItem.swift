@@ -13,7 +13,7 @@ struct KnownItem: Sendable {
     var current: Presence
     /// Whether the item is visible. It stays so in other lists.
     var isVisible: Bool
-    /// Which stored row it is.
+    /// The stored row that belongs to the item.
     var row: RowOrigin
 
     init(key: String, stored: Presence, isVisible: Bool) {

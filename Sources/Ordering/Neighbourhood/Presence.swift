@@ -2,9 +2,9 @@ import SternBrocot
 
 /// Whether and where an item is in a list.
 package enum Presence: Hashable, Sendable {
-    /// The list does not contain the row.
+    /// The list does not contain the item.
     case absent
-    /// The row is in the list but has no rank, so positions don't count it.
+    /// The item is in the list but has no rank, so positions don't count it.
     case unplaced
     case placed(Rank)
 

@@ -104,7 +104,7 @@ struct ListColumns {
         return " AND \(equal(row, key)) AND \(alwaysTrue.joined(separator: " AND "))"
     }
 
-    /// A further condition for WHERE that selects the partition of a row, beside conditions that choose an index; empty if the table has few
+    /// A further condition for WHERE that selects the partition of a row, after conditions that choose an index; empty if the table has few
     /// partitions.
     ///
     /// The server compares each alternative of OR with the bounds of the partitions, but uses it neither for an index scan nor for the order.

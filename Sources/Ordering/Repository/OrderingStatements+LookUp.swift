@@ -2,7 +2,7 @@ import LibPQ
 
 /// The parts of statements that find rows by their keys.
 extension OrderingStatements {
-    /// For LATERAL beside a relation with the columns `list` and `item`: columns of the row `named` with that key.
+    /// For LATERAL after a relation with the columns `list` and `item`: columns of the row `named` with that key.
     ///
     /// Only an index that begins with the item, or with the list and the item, gives this order without a sort. With a plain
     /// comparison for equality, the planner could also choose the index of list and rank, which reads the whole list: if it
