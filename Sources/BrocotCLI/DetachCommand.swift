@@ -45,7 +45,15 @@ struct DetachCommand: CancellableCommand {
         let wasAttached = try await detachment.run {
             Stream.error.printText("\($0.purpose.printable) (\($0.lock.rawValue))")
         }
-        guard wasAttached else { throw CommandFailure.notAnOrderedTable(names.orderedTable) }
+        guard wasAttached else {
+            throw CommandFailure.notAnOrderedTable(
+                names.orderedTable, advice: try await detachment.leavesRankColumns() ? Self.adviceOnColumns : nil)
+        }
         Stream.error.printText("Detached \(names.orderedTable.printable).")
     }
+
+    private static let adviceOnColumns = """
+        It has rank columns: brocot attach was interrupted early, or the table was detached before. To drop them, attach the table again, \
+        and then run brocot detach --drop-columns.
+        """
 }

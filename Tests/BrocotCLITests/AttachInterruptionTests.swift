@@ -52,4 +52,48 @@ import Testing
         #expect(try orders.decode(0, as: Int.self) == 0)
         #expect(try orders.decode(1, as: Int.self) == Self.rows + 1)
     }
+
+    @Test(
+        "After SIGINT or SIGTERM, brocot attach says what stays, its statement ends on the server, and it can continue",
+        arguments: [SIGINT, SIGTERM])
+    func interrupted(signal: Int32) async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, position int); INSERT INTO tasks VALUES (1, 1, 1)")
+        #expect(try await BrocotProcess.run(Self.arguments).exitCode == 0)
+        // CREATE INDEX CONCURRENTLY waits for transactions that have written to the table.
+        try await connection.execute("DROP INDEX brocot_tasks_rank")
+        try await connection.execute(script: "BEGIN; UPDATE tasks SET position = 2")
+        let printed = PrintedText()
+        let status = try await RunningBrocot.run(
+            Self.arguments, in: "/tmp", until: "index lists and ranks", databaseURL: TestDatabase.current.url,
+            printing: printed
+        ) { brocot in
+            try await TestDatabase.current.waitUntilSomeSession(waitsFor: connection)
+            brocot.send(signal)
+        }
+        #expect(status == 1)
+        #expect(printed.text.contains("Interrupted. The finished steps stay."), "\(printed.text)")
+        let observer = try await TestDatabase.current.observer
+        try await eventually("the statement has ended on the server") {
+            try await observer.query(
+                "SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CREATE UNIQUE INDEX%' AND state = 'active'"
+            ).isEmpty
+        }
+        try await connection.execute(script: "COMMIT")
+        let resumed = try await BrocotProcess.run(Self.arguments)
+        #expect(resumed.exitCode == 0, "\(resumed.errors)")
+    }
+
+    @Test("If brocot attach stopped before it registered the order, brocot detach says how to drop the columns")
+    func unregistered() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, position int); INSERT INTO tasks VALUES (1, 1, 1)")
+        #expect(try await BrocotProcess.run(Self.arguments).exitCode == 0)
+        #expect(try await BrocotProcess.run("detach", "public.tasks").exitCode == 0)
+        let again = try await BrocotProcess.run("detach", "public.tasks", "--drop-columns")
+        #expect(again.exitCode == 2)
+        #expect(again.errors.contains("To drop them, attach the table again"), "\(again.errors)")
+    }
 }

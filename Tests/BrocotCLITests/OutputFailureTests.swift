@@ -34,6 +34,21 @@ import Testing
         #expect(try await run(["migrate", "plan", "--sql"]).status == .exited(1))
     }
 
+    @Test("A command that changes the database goes on if nobody reads its output any more", .database) func unread() async throws {
+        let connection = try await TestDatabase.current.observer
+        for number in 1...4 {
+            try await connection.execute(script: "CREATE TABLE board_\(number) (id int PRIMARY KEY)")
+            let attached = try await BrocotProcess.run("attach", "public.board_\(number)", "--item", "id")
+            #expect(attached.exitCode == 0)
+            try await connection.execute(script: "DROP INDEX brocot_board_\(number)_rank")
+        }
+        let (reading, writing) = try FileDescriptor.pipe()
+        try reading.close()
+        #expect(try await run(["check", "--repair"], output: writing).status == .exited(0))
+        let indexes = try await connection.query("SELECT FROM pg_indexes WHERE indexname LIKE 'brocot_board_%_rank'")
+        #expect(indexes.count == 4)
+    }
+
     /// A terminal can be non-blocking because another process made it so.
     @Test("A command waits for the reader of a non-blocking output, and prints everything", .database)
     func nonBlocking() async throws {

@@ -4,26 +4,26 @@ import Ordering
 
 /// Plans what attaches or detaches a table, and runs it.
 package struct Attacher: Sendable {
-    /// The longest wait for a table that another session has locked, before anything is changed.
-    private static let longestLook = Duration.seconds(60)
-
     let connection: Connection
     let logger: Logger
     private let lock: CommandLock
     private let runner: StepRunner
+    private let patience: Duration
 
     /// - Parameters:
     ///   - connection: A connection without an open transaction.
     ///   - logger: Gets notices of waits for other sessions.
     ///   - lockTimeout: How long a statement waits for a lock behind which others would have to wait.
     ///   - attempts: How often such a statement is tried.
-    ///   - patience: How long other commands that attach or detach a table are waited for.
+    ///   - patience: How long other commands that attach or detach a table are waited for, and sessions that keep the table locked before
+    ///     anything is changed.
     package init(
         connection: Connection, logger: Logger, lockTimeout: Duration = .milliseconds(200), attempts: Int = 300,
         patience: Duration = .seconds(60)
     ) {
         self.connection = connection
         self.logger = logger
+        self.patience = patience
         lock = CommandLock(connection: connection, logger: logger, patience: patience)
         runner = StepRunner(connection: connection, logger: logger, lockTimeout: lockTimeout, attempts: attempts)
     }
@@ -181,12 +181,12 @@ package struct Attacher: Sendable {
 
     /// Looks at the catalog in one transaction, which may wait for the table's lock.
     ///
-    /// - Throws: ``AttachError/lockTimeout(step:)`` if another session keeps the table locked for longer than ``longestLook``. With another
-    ///   limit, the server's error.
+    /// - Throws: ``AttachError/lockTimeout(step:)`` if another session keeps the table locked for longer than the
+    ///   command's patience. With a limit, the server's error.
     private func read<Value: Sendable>(
         waitingAtMost limit: Duration? = nil, _ body: @Sendable (isolated Connection) throws(PostgresError) -> Value
     ) async throws(AttachError) -> Value {
-        let lockTimeout = ("lock_timeout", "\((limit ?? Self.longestLook).milliseconds)")
+        let lockTimeout = ("lock_timeout", "\((limit ?? patience).milliseconds)")
         do throws(AttachError) {
             return try await wrappingErrors {
                 // A table that is dropped before it is locked is missing at the next attempt.

@@ -33,6 +33,12 @@ package struct Detachment: Sendable {
         return plan
     }
 
+    /// Whether a table that is not registered has the order's rank columns: `brocot attach` stopped early, or the table was detached before.
+    package func leavesRankColumns() async throws(AttachError) -> Bool {
+        guard let table = try await attacher.find(names, listColumns: []) else { return false }
+        return table.isTable && names.rankColumns.allSatisfy { table.column($0) != nil }
+    }
+
     /// Detaches the table while no other command attaches, detaches or repairs one. What hinders this is checked before the lock and, because
     /// another command may have changed the table, after it.
     ///

@@ -21,6 +21,26 @@ import Testing
         #expect(try await fixture.catalog() == before)
     }
 
+    @Test("brocot detach keeps the columns only if brocot attach has placed all rows, because the order of the others would be lost")
+    func unfinishedAttach() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.connection.execute(
+            script: """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;
+                CREATE TRIGGER refuse BEFORE UPDATE ON tasks FOR EACH ROW WHEN (OLD.title = 'x') EXECUTE FUNCTION refuse()
+                """)
+        await #expect(throws: AttachError.self) { try await fixture.attach(orderBy: "title DESC") }
+        let reason = try #require(await refusal { try await fixture.detach(droppingColumns: false) })
+        #expect(
+            reason.contains("brocot attach is not finished") && reason.hasSuffix("Nothing was changed."), "\(reason)")
+        try await fixture.detach(droppingColumns: true)
+        try await fixture.connection.execute("DROP TRIGGER refuse ON tasks")
+        try await fixture.attach(orderBy: "title DESC")
+        #expect(
+            try await fixture.texts("SELECT string_agg(title, ' ' ORDER BY rank) FROM tasks WHERE project_id = 1")
+                == ["\"c b a\""])
+    }
+
     @Test(
         "Moves at once are refused as soon as brocot detach --drop-columns has dropped the columns",
         .databaseWithAttachedTasks)
