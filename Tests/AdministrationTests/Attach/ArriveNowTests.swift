@@ -89,6 +89,23 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
+    @Test("--arrive-now asks the queue to place rows that no policy lets the inserting role update") func noUpdatePolicy() async throws {
+        let fixture = try await AttachFixture("CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)")
+        try await fixture.attach(AttachFixture.definition(arriveNow: true))
+        try await fixture.connection.execute(
+            script: """
+                ALTER TABLE tasks ENABLE ROW LEVEL SECURITY;
+                CREATE POLICY readers ON tasks FOR SELECT USING (true);
+                CREATE POLICY writers ON tasks FOR INSERT WITH CHECK (true)
+                """)
+        try await GrantedRole.with(.mover, owner: fixture.connection) { roles in
+            try await fixture.connection.execute(
+                script: "GRANT INSERT ON tasks TO \(roles[0].name); SET ROLE \(roles[0].name); INSERT INTO tasks VALUES (1, 1), (2, 1)")
+            try await fixture.connection.execute("RESET ROLE")
+        }
+        #expect(try await fixture.requests() == ["public.tasks 1 {1,2} arrive"])
+    }
+
     @Test("--arrive-now asks the queue to place rows that a policy hides from the role that inserts them")
     func hiddenByPolicy() async throws {
         let fixture = try await attached("CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)")
