@@ -72,8 +72,9 @@ struct GrantCommand: AsyncParsableCommand {
             guard !hidden.isEmpty else { continue }
             Stream.error.printText(
                 """
-                Warning: \(RowSecurity.description(of: hidden, from: role).printable). This concerns a role that runs brocot daemon. Moves \
-                there wait until: ALTER ROLE \(quoteIdentifier(role).printable) BYPASSRLS. See "Row-level security" in docs/operations.md.
+                Warning: \(RowSecurity.description(of: hidden, from: role).printable). If this role runs brocot daemon, \
+                moves there wait until: ALTER ROLE \(quoteIdentifier(role).printable) BYPASSRLS. If it calls brocot.apply_pending, \
+                items may get wrong places. See "Row-level security" in docs/operations.md.
                 """)
         }
     }

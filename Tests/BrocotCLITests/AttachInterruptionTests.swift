@@ -59,7 +59,9 @@ import Testing
     func interrupted(signal: Int32) async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
-            script: "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, position int); INSERT INTO tasks VALUES (1, 1, 1)")
+            script:
+                "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, position int); INSERT INTO tasks VALUES (1, 1, 1)"
+        )
         #expect(try await BrocotProcess.run(Self.arguments).exitCode == 0)
         // CREATE INDEX CONCURRENTLY waits for transactions that have written to the table.
         try await connection.execute("DROP INDEX brocot_tasks_rank")
@@ -89,7 +91,9 @@ import Testing
     func unregistered() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
-            script: "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, position int); INSERT INTO tasks VALUES (1, 1, 1)")
+            script:
+                "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, position int); INSERT INTO tasks VALUES (1, 1, 1)"
+        )
         #expect(try await BrocotProcess.run(Self.arguments).exitCode == 0)
         #expect(try await BrocotProcess.run("detach", "public.tasks").exitCode == 0)
         let again = try await BrocotProcess.run("detach", "public.tasks", "--drop-columns")

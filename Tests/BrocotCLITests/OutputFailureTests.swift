@@ -34,7 +34,9 @@ import Testing
         #expect(try await run(["migrate", "plan", "--sql"]).status == .exited(1))
     }
 
-    @Test("A command that changes the database goes on if nobody reads its output any more", .database) func unread() async throws {
+    @Test("A command that changes the database goes on if nobody reads its output any more", .database) func unread()
+        async throws
+    {
         let connection = try await TestDatabase.current.observer
         for number in 1...4 {
             try await connection.execute(script: "CREATE TABLE board_\(number) (id int PRIMARY KEY)")

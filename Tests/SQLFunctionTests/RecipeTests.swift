@@ -79,4 +79,29 @@ import Testing
         let list = try await connection.query("SELECT array_agg(id ORDER BY rank) FROM tasks WHERE project_id = 7")
         #expect(try list.single().decode(0, as: [Int].self) == [40, 42, 44, 41, 52, 45])
     }
+
+    @Test("A user of PostgREST moves the tasks of own projects only, without rights of its own on schema brocot")
+    func postgREST() async throws {
+        let connection = try await prepared("VALUES (1, 1), (2, 1), (3, 2)")
+        try await connection.execute(
+            script: """
+                CREATE TABLE projects (id bigint PRIMARY KEY, owner text); INSERT INTO projects VALUES (1, 'ada'), (2, 'bob');
+                ALTER TABLE tasks ENABLE ROW LEVEL SECURITY;
+                CREATE SCHEMA auth; CREATE FUNCTION auth.uid() RETURNS text LANGUAGE sql AS $$ SELECT current_setting('test.uid') $$;
+                SET test.uid = 'ada'
+                """)
+        let definition = try #require(try Self.statements("PostgREST, Supabase and the like").first)
+        try await TestRole.with(["authenticated"], owner: connection) { roles in
+            try await connection.execute(
+                script: definition.replacing("TO authenticated", with: "TO \(roles[0].name)"))
+            try await connection.execute(script: "SET ROLE \(roles[0].name); SELECT public.move_task(2)")
+            let error = await #expect(throws: PostgresError.self) {
+                try await connection.execute("SELECT public.move_task(3)")
+            }
+            #expect(error?.sqlState == .insufficientPrivilege)
+            try await connection.execute(script: "RESET ROLE")
+            #expect(try await order(connection) == [[2, 1], [3]])
+            try await connection.execute(script: "DROP FUNCTION public.move_task")
+        }
+    }
 }

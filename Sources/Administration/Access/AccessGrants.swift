@@ -22,13 +22,16 @@ package enum AccessGrants {
     ///
     /// - Returns: The rights that the roles would still lack, because the current role may not grant them. If there are any,
     ///   nothing is granted.
-    package static func grant(_ kind: RoleKind, to roles: [String], on connection: Connection) async throws -> [String] {
+    package static func grant(_ kind: RoleKind, to roles: [String], on connection: Connection) async throws -> [String]
+    {
         try await retryingConflicts { _ in
             try await connection.run { connection throws in try grant(kind, to: roles, on: connection) }
         }
     }
 
-    private static func grant(_ kind: RoleKind, to roles: [String], on connection: isolated Connection) throws -> [String] {
+    private static func grant(_ kind: RoleKind, to roles: [String], on connection: isolated Connection) throws
+        -> [String]
+    {
         do {
             // If the current role has none of the rights that it grants, the server only warns, for each statement. What is missing in the end counts.
             try connection.transaction(.readCommittedInSystemCatalog, settings: [("client_min_messages", "error")]) {

@@ -40,7 +40,9 @@ func retryingConflicts<Value>(
     while true {
         do {
             return try await body(failures)
-        } catch let error as PostgresError where error.isConflict || otherStates.contains(where: { error.sqlState == $0 }) {
+        } catch let error as PostgresError
+            where error.isConflict || otherStates.contains(where: { error.sqlState == $0 })
+        {
             failures += 1
             guard failures < attempts else { throw error }
         }

@@ -97,7 +97,8 @@ package struct Doctor: Sendable {
         case .daemon:
             [
                 privileges, grants, tables, orders, keys, foreignKeys, duplicates, ranks, requestIDs, rowSecurity,
-                superuser, addedCode, disabledTriggers, vacuum, logPruning, heldLists, pauses, daemons, waiting,
+                superuser, addedCode, triggerRights, disabledTriggers, vacuum, logPruning, heldLists, pauses, daemons,
+                waiting,
             ]
         }
     }

@@ -44,4 +44,23 @@ extension DoctorStatements {
         ORDER BY 3, target.relname, addition.name
         LIMIT 100
         """
+
+    /// The tables of schema `brocot` and the attached tables on which other roles than the owner and superusers may create triggers, with these
+    /// roles. A member of the owner's role may do everything there anyway.
+    static let triggerRights: SQL = """
+        SELECT pg_catalog.format('%I.%I', space.nspname, target.relname),
+            pg_catalog.array_agg(DISTINCT coalesce(pg_catalog.quote_ident(grantee.rolname), 'PUBLIC') ORDER BY coalesce(pg_catalog.quote_ident(grantee.rolname), 'PUBLIC'))
+        FROM pg_catalog.pg_class AS target
+        JOIN pg_catalog.pg_namespace AS space ON space.oid = target.relnamespace
+        CROSS JOIN LATERAL pg_catalog.aclexplode(target.relacl) AS granted
+        LEFT JOIN pg_catalog.pg_roles AS grantee ON grantee.oid = granted.grantee
+        WHERE granted.privilege_type = 'TRIGGER' AND granted.grantee <> target.relowner
+            AND (granted.grantee = 0 OR NOT grantee.rolsuper AND NOT pg_catalog.pg_has_role(granted.grantee, target.relowner, 'MEMBER'))
+            AND (space.nspname = 'brocot' OR EXISTS (
+                SELECT FROM brocot.ordered_tables AS known
+                WHERE known.schema_name = space.nspname AND known.table_name = target.relname))
+        GROUP BY space.nspname, target.relname
+        ORDER BY space.nspname <> 'brocot', space.nspname, target.relname
+        LIMIT 100
+        """
 }

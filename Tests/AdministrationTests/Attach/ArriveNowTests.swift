@@ -89,7 +89,8 @@ struct ArriveNowTests {
         #expect(try await fixture.requests() == [])
     }
 
-    @Test("--arrive-now asks the queue to place rows that no policy lets the inserting role update") func noUpdatePolicy() async throws {
+    @Test("--arrive-now asks the queue to place rows that no policy lets the inserting role update")
+    func noUpdatePolicy() async throws {
         let fixture = try await AttachFixture("CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)")
         try await fixture.attach(AttachFixture.definition(arriveNow: true))
         try await fixture.connection.execute(
@@ -100,7 +101,9 @@ struct ArriveNowTests {
                 """)
         try await GrantedRole.with(.mover, owner: fixture.connection) { roles in
             try await fixture.connection.execute(
-                script: "GRANT INSERT ON tasks TO \(roles[0].name); SET ROLE \(roles[0].name); INSERT INTO tasks VALUES (1, 1), (2, 1)")
+                script:
+                    "GRANT INSERT ON tasks TO \(roles[0].name); SET ROLE \(roles[0].name); INSERT INTO tasks VALUES (1, 1), (2, 1)"
+            )
             try await fixture.connection.execute("RESET ROLE")
         }
         #expect(try await fixture.requests() == ["public.tasks 1 {1,2} arrive"])

@@ -38,7 +38,8 @@ import Testing
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "BEGIN; LOCK TABLE tasks")
         let error = await #expect(throws: AttachError.self) { try await attacher.plan(AttachFixture.definition()) }
-        #expect("\(try #require(error))".hasPrefix("Could not look at the table: other sessions kept the table locked."))
+        #expect(
+            "\(try #require(error))".hasPrefix("Could not look at the table: other sessions kept the table locked."))
     }
 
     @Test(

@@ -21,7 +21,9 @@ import Testing
         #expect(try await fixture.catalog() == before)
     }
 
-    @Test("brocot detach keeps the columns only if brocot attach has placed all rows, because the order of the others would be lost")
+    @Test(
+        "brocot detach keeps the columns only if brocot attach has placed all rows, because the order of the others would be lost"
+    )
     func unfinishedAttach() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.connection.execute(

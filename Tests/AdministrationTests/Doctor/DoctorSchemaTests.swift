@@ -281,6 +281,31 @@ import Testing
         #expect(others?.message.hasPrefix("trigger audit on brocot.items (\(role)), ") == true)
     }
 
+    @Test(
+        "brocot doctor warns of roles that may create triggers on tables of Brocot and on attached tables",
+        .databaseWithAttachedTasks)
+    func triggerRights() async throws {
+        let owner = try await TestDatabase.current.connect()
+        #expect(try await examination().first { $0.check == "trigger rights" }?.level == .ok)
+        try await TestRole.with(["anon", "member"], owner: owner) { roles in
+            try await owner.execute(
+                script: """
+                    GRANT ALL ON brocot.move_log, tasks TO \(roles[0].name); GRANT TRIGGER ON tasks TO PUBLIC;
+                    CREATE TABLE other (id int); GRANT ALL ON other TO \(roles[0].name);
+                    GRANT postgres TO \(roles[1].name); GRANT ALL ON tasks TO \(roles[1].name)
+                    """)
+            let found = try #require(try await examination().first { $0.check == "trigger rights" })
+            #expect(found.level == .warn)
+            #expect(
+                found.details == ["\(roles[0].name) on brocot.move_log", "\(roles[0].name), PUBLIC on public.tasks"]
+                    || found.details == [
+                        "\(roles[0].name) on brocot.move_log", "PUBLIC, \(roles[0].name) on public.tasks",
+                    ])
+            #expect(found.advice?.hasSuffix("REVOKE TRIGGER ON brocot.move_log FROM \(roles[0].name)") == true)
+            try await owner.execute(script: "REVOKE TRIGGER ON tasks FROM PUBLIC")
+        }
+    }
+
     @Test("brocot doctor warns of requests that no daemon applies", .database)
     func nobodyApplies() async throws {
         try await TestDatabase.current.observer.execute(
