@@ -17,8 +17,10 @@ package enum TableReader {
         let place = place ?? names
         guard let relation = try connection.query(CatalogStatements.relation(place)).first else { return nil }
         let oid = try relation.decode(Column.oid, as: Int64.self)
-        if try relation.decode(Column.faultOfKind, as: String?.self) == nil {
-            // The server locks partitions while it prints their indexes. Whoever drops a partition locks its table first.
+        let hidesRows = try relation.decode(Column.hidesRows, as: Bool.self)
+        // The server locks partitions while it prints their indexes. Whoever drops a partition locks its table first. If a policy hides rows, the
+        // server would refuse the statement that locks the table.
+        if !hidesRows, try relation.decode(Column.faultOfKind, as: String?.self) == nil {
             try TableLock.wait(for: place, on: connection)
         }
         let uniqueKeys = try connection.query(CatalogStatements.uniqueKeys(of: oid)).map { row throws(PostgresError) in
@@ -31,7 +33,6 @@ package enum TableReader {
         let others = try tablesWithTriggers(of: names, on: connection)
             .filter { ($0.schema, $0.table) != (place.schema, place.table) }
         let attached = others.isEmpty ? [] : Set(try RegisteredOrder.attached(on: connection).map(\.definition.names))
-        let hidesRows = try relation.decode(Column.hidesRows, as: Bool.self)
         return TableDescription(
             owner: try relation.decode(Column.owner), actsAsOwner: try relation.decode(Column.actsAsOwner),
             kind: try kind(of: relation),
