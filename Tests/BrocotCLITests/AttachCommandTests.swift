@@ -281,7 +281,8 @@ import Testing
         #expect(check.output.contains("public.tasks.place: brocot attach is not finished"), "\(check.output)")
         #expect(check.output.contains("or brocot detach public.tasks --rank place --drop-columns."), "\(check.output)")
         let doctor = try await BrocotProcess.run("doctor")
-        #expect(doctor.output.contains("or brocot detach public.tasks --rank place --drop-columns."), "\(doctor.output)")
+        #expect(
+            doctor.output.contains("or brocot detach public.tasks --rank place --drop-columns."), "\(doctor.output)")
         let detached = try await BrocotProcess.run("detach", "public.tasks.place", "--drop-columns")
         #expect(detached.exitCode == 0, "\(detached.errors)")
         #expect(try await BrocotProcess.run("check").exitCode == 0)

@@ -1,21 +1,9 @@
-import Foundation
 import LibPQ
 import TestPostgres
 import Testing
 
 @Suite("Statements for reading lists in docs/sql.md", .database, .timeLimit(.minutes(30)))
 struct ReadingRecipeTests {
-    /// The statements of a section of the page.
-    private static func statements(_ title: String = "Reading lists") throws -> [String] {
-        let page = try Repository.text(of: "docs/sql.md")
-        let start = try #require(page.range(of: "\n## \(title)\n"))
-        let rest = page[start.upperBound...]
-        let section = rest[..<(rest.range(of: "\n## ")?.lowerBound ?? rest.endIndex)]
-        return section.components(separatedBy: "```sql\n").dropFirst().map { part in
-            String(part[..<(part.range(of: "```")?.lowerBound ?? part.endIndex)])
-        }
-    }
-
     /// Tasks of 1,000 projects with 60 tasks each, and a list of 60 notes among 1,000 lists.
     private static let tables = """
         CREATE TABLE tasks (
@@ -36,7 +24,7 @@ struct ReadingRecipeTests {
     func plansAndResults() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(script: Self.tables)
-        let statements = try Self.statements()
+        let statements = try Repository.statements(ofSection: "Reading lists", in: "docs/sql.md")
         #expect(statements.count == 8)
         for statement in statements {
             let rows = try await connection.query(SQL(unsafeRaw: "EXPLAIN \(statement)"))
@@ -57,7 +45,10 @@ struct ReadingRecipeTests {
     func rowSecurity() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(script: Self.tables)
-        let page = try #require(try Self.statements().first { $0.contains("rank > '19'") })
+        let page = try #require(
+            try Repository.statements(ofSection: "Reading lists", in: "docs/sql.md").first {
+                $0.contains("rank > '19'")
+            })
         try await TestRole.with(["app"], owner: connection) { roles in
             try await connection.execute(
                 script: """
@@ -72,7 +63,8 @@ struct ReadingRecipeTests {
             }
             let before = try await plan()
             #expect(before.contains("Filter: ((title <> ''::text) AND (rank > '19'::numeric))"), "\(before)")
-            try await connection.execute(script: Self.statements("Ranks under row-level security").joined())
+            try await connection.execute(
+                script: Repository.statements(ofSection: "Ranks under row-level security", in: "docs/sql.md").joined())
             let after = try await plan()
             #expect(after.contains("Index Cond: ((project_id = 7) AND (rank > '19'::numeric))"), "\(after)")
         }

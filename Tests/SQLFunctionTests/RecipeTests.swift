@@ -8,17 +8,6 @@ import TestPostgres
 import Testing
 
 @Suite("Recipes in SQL", .database, .timeLimit(.minutes(30))) struct RecipeTests {
-    /// The SQL of a section of docs/recipes.md, one text for each block.
-    private static func statements(_ title: String) throws -> [String] {
-        let page = try Repository.text(of: "docs/recipes.md")
-        let start = try #require(page.range(of: "\n## \(title)\n"))
-        let rest = page[start.upperBound...]
-        let section = rest[..<(rest.range(of: "\n## ")?.lowerBound ?? rest.endIndex)]
-        return section.components(separatedBy: "```sql\n").dropFirst().map { part in
-            String(part[..<(part.range(of: "```")?.lowerBound ?? part.endIndex)])
-        }
-    }
-
     /// The tasks, in lists in the order of their ids.
     private func prepared(_ tasks: String) async throws -> Connection {
         let connection = try await TestDatabase.current.connect()
@@ -41,7 +30,7 @@ import Testing
 
     @Test("An undone move leaves each list as it was before the move") func undo() async throws {
         let connection = try await prepared("SELECT n, 1 + (n - 1) / 10 FROM generate_series(1, 30) AS n")
-        let statements = try Self.statements("Undoing a move")
+        let statements = try Repository.statements(ofSection: "Undoing a move", in: "docs/recipes.md")
         #expect(statements.count == 3)
         try await connection.execute(script: statements[0])
         var random = SeededGenerator(for: "undo")
@@ -73,7 +62,8 @@ import Testing
 
     @Test("Tasks of several lists move to one place together") func selection() async throws {
         let connection = try await prepared("VALUES (40, 7), (42, 7), (44, 7), (45, 7), (41, 8), (52, 9)")
-        let statements = try Self.statements("Moving a selection from several lists")
+        let statements = try Repository.statements(
+            ofSection: "Moving a selection from several lists", in: "docs/recipes.md")
         try await connection.execute(script: try #require(statements.first))
         try await connection.execute("SELECT brocot.apply_pending()")
         let list = try await connection.query("SELECT array_agg(id ORDER BY rank) FROM tasks WHERE project_id = 7")
@@ -90,7 +80,8 @@ import Testing
                 CREATE SCHEMA auth; CREATE FUNCTION auth.uid() RETURNS text LANGUAGE sql AS $$ SELECT current_setting('test.uid') $$;
                 SET test.uid = 'ada'
                 """)
-        let definition = try #require(try Self.statements("PostgREST, Supabase and the like").first)
+        let definition = try #require(
+            try Repository.statements(ofSection: "PostgREST, Supabase and the like", in: "docs/recipes.md").first)
         try await TestRole.with(["authenticated"], owner: connection) { roles in
             try await connection.execute(
                 script: definition.replacing("TO authenticated", with: "TO \(roles[0].name)"))

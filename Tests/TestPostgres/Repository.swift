@@ -9,4 +9,20 @@ package enum Repository {
     package static func text(of name: String) throws -> String {
         try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
     }
+
+    /// The SQL of a section of a page such as `docs/sql.md`, one text for each block. There is none if there is no such section.
+    ///
+    /// - Parameters:
+    ///   - title: The section's title.
+    ///   - page: The page's name.
+    /// - Returns: The blocks, in their order.
+    package static func statements(ofSection title: String, in page: String) throws -> [String] {
+        let text = try text(of: page)
+        guard let start = text.firstRange(of: "\n## \(title)\n") else { return [] }
+        let rest = text[start.upperBound...]
+        let section = rest[..<(rest.firstRange(of: "\n## ")?.lowerBound ?? rest.endIndex)]
+        return section.split(separator: "```sql\n", omittingEmptySubsequences: false).dropFirst().map { part in
+            String(part[..<(part.firstRange(of: "```")?.lowerBound ?? part.endIndex)])
+        }
+    }
 }
