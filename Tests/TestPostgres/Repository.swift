@@ -16,6 +16,7 @@ package enum Repository {
     ///   - title: The section's title.
     ///   - page: The page's name.
     /// - Returns: The blocks, in their order.
+    /// - Throws: An error if there is no such page.
     package static func statements(ofSection title: String, in page: String) throws -> [String] {
         let text = try text(of: page)
         guard let start = text.firstRange(of: "\n## \(title)\n") else { return [] }
