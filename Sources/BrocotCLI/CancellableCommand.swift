@@ -1,4 +1,5 @@
 import ArgumentParser
+import LibPQ
 import UnixSignals
 
 #if canImport(Glibc)
@@ -14,10 +15,12 @@ import UnixSignals
 protocol CancellableCommand: AsyncParsableCommand, Sendable {}
 
 extension CancellableCommand {
-    /// Runs the command until it ends, or a signal cancels it.
+    /// Runs the command until it ends, or a signal cancels it. A signal that the shell told the program to ignore, such as SIGINT in the
+    /// background of a script, stays ignored.
     func runUntilCancelled() async throws {
         signal(SIGPIPE, SIG_IGN)
-        let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
+        let heeded = [UnixSignal.sigint, .sigterm].filter { !isIgnored($0.rawValue) }
+        let signals = await UnixSignalsSequence(trapping: heeded)
         let work = Task {
             var command = self
             try await command.run()
@@ -29,9 +32,21 @@ extension CancellableCommand {
             }
         }
         defer { watch.cancel() }
-        try await work.value
+        do {
+            try await work.value
+        } catch PostgresError.Code.cancelled {
+            // While it connected, or looked whether it can begin.
+            throw CommandFailure(.failed, "Interrupted. Nothing was changed.")
+        }
     }
 }
 
 /// The argument parser's commands have a method `exit` of their own.
 private func endProgram() -> Never { exit(ExitStatus.failed.rawValue) }
+
+private func isIgnored(_ signal: Int32) -> Bool {
+    var present = sigaction()
+    sigaction(signal, nil, &present)
+    return present.__sigaction_handler.sa_handler.map { unsafeBitCast($0, to: Int.self) }
+        == unsafeBitCast(SIG_IGN, to: Int.self)
+}

@@ -11,6 +11,7 @@ extension Migration {
                 // refuses them, and a hidden COMMIT can't run.
                 try connection.execute(SQL(unsafeRaw: statement.text))
             } catch {
+                guard error.code != .cancelled else { throw .cancelled }
                 throw error.sqlState == nil ? .database(error) : migrationError(of: statement, by: error)
             }
         }

@@ -23,7 +23,7 @@ import Testing
                 "table locks", "schema",
                 "privileges", "grants", "tables", "orders", "keys", "foreign key", "duplicates", "ranks", "request ids",
                 "policies",
-                "superuser", "added code", "trigger rights", "triggers",
+                "superuser", "added code", "code rights", "triggers",
                 "autovacuum", "log pruning", "held lists", "pauses", "daemons", "queue", "commits",
                 "dead rows",
             ])

@@ -35,7 +35,7 @@ extension Attacher {
                     }
                 // Another session may have dropped or detached a partition.
                 case SQLState.undefinedTable?, SQLState.undefinedColumn?:
-                    guard number < Self.mostPlans else { throw error }
+                    guard number < Self.mostPlans, !cause.isFromFunction else { throw error }
                 default:
                     guard cause.isConflict, plan.fills, number < Self.mostPlans else { throw error }
                 }

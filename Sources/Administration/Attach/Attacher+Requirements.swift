@@ -90,8 +90,25 @@ extension Attacher {
         throw .refused(
             """
             \(order.definition.names.title): brocot attach is not finished. \(waiting == 1 ? "1 row has" : "\(waiting) rows have") no place yet, and \
-            their order would be forgotten. Run the same brocot attach again first, or give --drop-columns too. Nothing was changed.
+            their order would be forgotten. \(isRenamed(table, order) ? "Rename the table back, and run" : "Run") the same brocot attach again \
+            first, or give --drop-columns too. Nothing was changed.
             """)
+    }
+
+    /// Makes sure that the table was not renamed while `brocot attach` placed its rows: their order would be forgotten.
+    func requireNoUnfinishedFormerNames(of names: OrderNames) async throws(AttachError) {
+        guard let former = try await unfinishedFormerNames(of: names) else { return }
+        throw .refused(
+            """
+            \(names.title) had the name \(former.title), and brocot attach under that name is not finished. Rename the table back, and run the \
+            same brocot attach again. Or forget the order of its rows: \(former.detachCommand) --drop-columns. Nothing was changed.
+            """)
+    }
+
+    private func isRenamed(_ table: TableDescription, _ order: RegisteredOrder) -> Bool {
+        table.relations.first.map {
+            ($0.schema, $0.name) != (order.definition.names.schema, order.definition.names.table)
+        } ?? false
     }
 
     /// Makes sure that no policy hides rows from the current role: they would get no place.

@@ -157,6 +157,20 @@ package struct Attacher: Sendable {
         return present == names ? nil : present
     }
 
+    /// The former names of a table that was renamed before `brocot attach` had placed its rows; nil if there are none. The stored order of these
+    /// rows has the former name.
+    func unfinishedFormerNames(of names: OrderNames) async throws(AttachError) -> OrderNames? {
+        try await read { connection throws(PostgresError) in
+            for order in try RegisteredOrder.attached(on: connection) where order.isBeingFilled {
+                let former = order.definition.names
+                guard former != names, former.rank == names.rank else { continue }
+                let present = try TableReader.tablesWithTriggers(of: former, on: connection)
+                if present.contains(where: { ($0.schema, $0.table) == (names.schema, names.table) }) { return former }
+            }
+            return nil
+        }
+    }
+
     /// The table as the catalog describes it.
     ///
     /// - Throws: ``AttachError/refused(_:)`` if there is no such table.

@@ -46,7 +46,10 @@ package struct Attachment: Sendable {
             try attacher.requireOwners(
                 of: table, names, for: plan.steps, printedBy: "brocot attach --sql", fills: plan.fills)
         }
-        if plan.fills { try attacher.requireAllRows(of: table, names) }
+        if plan.fills {
+            try attacher.requireAllRows(of: table, names)
+            try await attacher.requireNoUnfinishedFormerNames(of: names)
+        }
         try await attacher.requireOwnRanks(plan)
         guard plan.fills else { return plan }
         let filling = filling(plan)

@@ -7,6 +7,8 @@ import Ordering
 struct StepRunner: Sendable {
     /// After so many attempts, about five seconds, a notice says why nothing happens.
     private static let attemptsBeforeNotice = 10
+    /// How often a step is tried that fails by an internal error of the server.
+    private static let mostConflicts = attemptsBeforeNotice
     /// The server cancels an autovacuum that is in the way, but only after a longer wait than the usual one.
     private static let attemptsPerLongWait = 5
     /// The pauses differ, so that two commands don't hinder each other again and again.
@@ -35,9 +37,10 @@ struct StepRunner: Sendable {
                 }
             } catch {
                 guard error.code != .cancelled else { throw .cancelled }
-                guard step.execution != .alone, error.sqlState == .lockNotAvailable || error.isConflict else {
-                    throw .stepFailed(step: step.purpose, error)
-                }
+                // Other sessions cause an internal error some times in succession at most. Otherwise the server has a fault that stays.
+                let isFault = error.sqlState == .internalError && attempt >= Self.mostConflicts
+                guard step.execution != .alone, !isFault, error.sqlState == .lockNotAvailable || error.isConflict
+                else { throw .stepFailed(step: step.purpose, error) }
             }
             if attempt == Self.attemptsBeforeNotice {
                 logger.notice("could not \(step.purpose) yet: other sessions keep the table locked")

@@ -40,16 +40,16 @@ extension Doctor {
     /// Lists roles that may create triggers, which would run with the rights of whoever writes to the table. Default privileges often give this
     /// right, and `brocot grant` never does.
     func triggerRights(_ connection: Connection) async -> CheckResult {
-        await attempt("trigger rights", connection) { connection throws(PostgresError) in
+        await attempt("code rights", connection) { connection throws(PostgresError) in
             let rights = try connection.query(DoctorStatements.triggerRights).map { row throws(PostgresError) in
                 (table: try row.decode(0, as: String.self), roles: try row.decode(1, as: [String].self))
             }
             guard let first = rights.first else {
-                return .ok("trigger rights", "only owners may create triggers on ordered tables and tables of Brocot")
+                return .ok("code rights", "only owners may create triggers on ordered tables and tables of Brocot")
             }
             let texts = rights.map { "\($0.roles.joined(separator: ", ")) on \($0.table)" }
             return .warning(
-                "trigger rights", "other roles than the owner may create triggers: \(Self.shortened(texts))",
+                "code rights", "other roles than the owner may create triggers: \(Self.shortened(texts))",
                 details: texts,
                 advice: """
                     A trigger runs with the rights of a daemon and of everybody who moves items. As the owner: REVOKE TRIGGER ON \(first.table) \

@@ -45,7 +45,7 @@ extension DoctorStatements {
         LIMIT 100
         """
 
-    /// The tables of schema `brocot` and the attached tables on which other roles than the owner and superusers may create triggers, with these
+    /// The tables of schema `brocot`, and the attached tables and their partitions, on which other roles than the owner and superusers may create triggers, with these
     /// roles. A member of the owner's role may do everything there anyway.
     static let triggerRights: SQL = """
         SELECT pg_catalog.format('%I.%I', space.nspname, target.relname),
@@ -58,7 +58,10 @@ extension DoctorStatements {
             AND (granted.grantee = 0 OR NOT grantee.rolsuper AND NOT pg_catalog.pg_has_role(granted.grantee, target.relowner, 'MEMBER'))
             AND (space.nspname = 'brocot' OR EXISTS (
                 SELECT FROM brocot.ordered_tables AS known
-                WHERE known.schema_name = space.nspname AND known.table_name = target.relname))
+                JOIN pg_catalog.pg_namespace AS known_space ON known_space.nspname = known.schema_name
+                JOIN pg_catalog.pg_class AS attached
+                    ON attached.relnamespace = known_space.oid AND attached.relname = known.table_name
+                WHERE attached.oid IN (target.oid, pg_catalog.pg_partition_root(target.oid))))
         GROUP BY space.nspname, target.relname
         ORDER BY space.nspname <> 'brocot', space.nspname, target.relname
         LIMIT 100

@@ -35,6 +35,17 @@ import Testing
         let reason = try #require(await refusal { try await fixture.detach(droppingColumns: false) })
         #expect(
             reason.contains("brocot attach is not finished") && reason.hasSuffix("Nothing was changed."), "\(reason)")
+        // Under another name, the order of the rows would be forgotten too.
+        try await fixture.connection.execute("ALTER TABLE tasks RENAME TO jobs")
+        let otherName = try #require(
+            await refusal { try await fixture.attach(AttachFixture.definition(table: "jobs"), orderBy: "title DESC") })
+        #expect(
+            otherName.hasPrefix(
+                "public.jobs had the name public.tasks, and brocot attach under that name is not finished."),
+            "\(otherName)")
+        let renamed = try #require(await refusal { try await fixture.detach(droppingColumns: false) })
+        #expect(renamed.contains("Rename the table back"), "\(renamed)")
+        try await fixture.connection.execute("ALTER TABLE jobs RENAME TO tasks")
         try await fixture.detach(droppingColumns: true)
         try await fixture.connection.execute("DROP TRIGGER refuse ON tasks")
         try await fixture.attach(orderBy: "title DESC")
