@@ -226,6 +226,9 @@ package struct Attacher: Sendable {
             ).single().decode(0)
         }
         let name = names.title
+        if let present = try await renamedTable(of: names) {
+            return "there is no table \(name): the table that was attached under this name is \(present.title) now"
+        }
         let unquoted = name.replacing("\"", with: "")
         let reason = hasSchema ? "there is no table \(name)" : "there is no schema \(names.schema)"
         return unquoted == name ? reason : "\(reason). Write names without quotes: \(unquoted)"

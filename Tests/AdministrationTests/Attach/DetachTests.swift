@@ -43,6 +43,8 @@ import Testing
             otherName.hasPrefix(
                 "public.jobs had the name public.tasks, and brocot attach under that name is not finished."),
             "\(otherName)")
+        let formerName = try #require(await refusal { try await fixture.attach(orderBy: "title DESC") })
+        #expect(formerName.hasSuffix("is public.jobs now"), "\(formerName)")
         let renamed = try #require(await refusal { try await fixture.detach(droppingColumns: false) })
         #expect(renamed.contains("Rename the table back"), "\(renamed)")
         try await fixture.connection.execute("ALTER TABLE jobs RENAME TO tasks")
