@@ -11,7 +11,8 @@ package enum Operations {
         _ table: String?, _ list: String?, on connection: isolated Connection
     ) throws(PostgresError) -> Int {
         try connection.transaction { connection throws(PostgresError) in
-            try connection.query("SELECT brocot.pause(\(table), \(list))").single().decode(0)
+            // Without "as", the compiler takes the text for a description of an optional value, and warns.
+            try connection.query("SELECT brocot.pause(\(table as String?), \(list as String?))").single().decode(0)
         }
     }
 
@@ -23,7 +24,7 @@ package enum Operations {
         _ table: String?, _ list: String?, on connection: isolated Connection
     ) throws(PostgresError) -> Int {
         try connection.transaction { connection throws(PostgresError) in
-            try connection.query("SELECT brocot.resume(\(table), \(list))").single().decode(0)
+            try connection.query("SELECT brocot.resume(\(table as String?), \(list as String?))").single().decode(0)
         }
     }
 
