@@ -7,15 +7,11 @@ extension Connection {
     ///   - settings: The settings of the transaction.
     ///   - body: What the transaction does.
     /// - Returns: What `body` returns.
-    /// - Throws: ``AttachError/database(_:)``.
+    /// - Throws: ``AttachError/database(_:)``; ``AttachError/cancelled``.
     nonisolated func inReadOnlyTransaction<Value: Sendable>(
         settings: [(String, String)] = TransactionSettings.ofTables,
         _ body: @Sendable (isolated Connection) throws(PostgresError) -> Value
     ) async throws(AttachError) -> Value {
-        do throws(PostgresError) {
-            return try await inTransaction(.repeatableReadOnly, settings: settings, body)
-        } catch {
-            throw .database(error)
-        }
+        try await wrappingErrors { try await inTransaction(.repeatableReadOnly, settings: settings, body) }
     }
 }
