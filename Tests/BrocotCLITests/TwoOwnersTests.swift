@@ -84,7 +84,7 @@ struct TwoOwnersTests {
             let daemon = owners.daemon.name
             for text in [
                 "ok    privileges  this role owns schema brocot, and another role has all rights of a daemon: \(daemon)",
-                "warn  ranks       could not be checked: permission denied for table tasks\n",
+                "warn  ranks       public.tasks could not be checked: permission denied for table tasks\n",
                 "→ Run brocot doctor as the daemon's role: \(daemon).",
             ] { #expect(doctor.output.contains(text), "\(doctor.output)") }
             try await owners.administrator.execute(script: "REVOKE ALL ON tasks FROM \(daemon)")

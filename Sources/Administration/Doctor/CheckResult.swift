@@ -56,4 +56,10 @@ package struct CheckResult: Sendable, Encodable {
     ) -> CheckResult {
         CheckResult(check, .fail, message, details: details, advice: advice, failureKind: failureKind)
     }
+
+    /// The same result with one more sentence in its message.
+    func adding(_ sentence: String) -> CheckResult {
+        CheckResult(
+            check, level, "\(message); \(sentence)", details: details, advice: advice, failureKind: failureKind)
+    }
 }

@@ -28,32 +28,25 @@ extension Doctor {
 
     /// Keys are compared as text, so equal values of a type must have the same text.
     func keys(_ connection: Connection) async -> CheckResult {
-        await attempt("keys", connection) { connection throws(PostgresError) in
-            var (faults, errors): ([String], [String]) = ([], [])
-            for order in try RegisteredOrder.all(where: RegisteredOrder.hasAllColumns, on: connection) {
-                do throws(PostgresError) {
-                    // An error, such as a missing right, concerns this order only.
-                    faults += try connection.savepoint("keys") { connection throws(PostgresError) in
-                        try Self.faultsOfKeys(order, on: connection)
-                    }
-                } catch {
-                    guard !error.isConnectionLost else { throw error }
-                    errors.append("\(order.name) could not be checked: \(error.message)")
-                }
-            }
+        await attemptEach("keys", connection, orders: Self.ordersWithColumns) {
+            order, connection throws(PostgresError) in
+            try Self.faultsOfKeys(order, on: connection)
+        } conclude: { (faults: [String], _: isolated Connection) throws(PostgresError) in
             guard faults.isEmpty else {
                 return .failure(
-                    "keys", (faults + errors).joined(separator: "; "),
+                    "keys", faults.joined(separator: "; "),
                     advice: """
                         Give the column another type (ALTER TABLE … ALTER COLUMN … TYPE text, for instance), or mend the type.
                         """
                 )
             }
-            guard errors.isEmpty else {
-                return .warning("keys", errors.joined(separator: "; "), advice: Self.advice(after: nil))
-            }
             return .ok("keys", "every key column has a type that can be a key")
         }
+    }
+
+    private static func ordersWithColumns(_ connection: isolated Connection) throws(PostgresError) -> [RegisteredOrder]
+    {
+        try RegisteredOrder.all(where: RegisteredOrder.hasAllColumns, on: connection)
     }
 
     /// The key columns whose types can't be keys, or are not safe.
@@ -73,20 +66,20 @@ extension Doctor {
 
     /// Checks the objects that attach creates for each order, and rows of the registry that don't fit their table or are missing.
     func orders(_ connection: Connection) async -> CheckResult {
-        await attempt("orders", connection) { connection throws(PostgresError) in
-            var faults: [OrderFault] = []
-            for definition in try RegisteredOrder.attached(on: connection).map(\.definition) {
-                let table = try TableReader.describe(
-                    definition.names, listColumns: definition.listColumns, on: connection)
-                guard let table, table.isTable else { continue }
-                let found =
-                    OrderFaults(of: definition, on: table).all + (try faultOfRows(definition, table, on: connection))
-                faults += found.map { fault in
-                    OrderFault(
-                        message: "\(definition.names.orderedTable): \(fault.message)", advice: fault.advice)
-                }
+        await attemptEach("orders", connection) { connection throws(PostgresError) in
+            try RegisteredOrder.attached(on: connection)
+        } find: { order, connection throws(PostgresError) in
+            let definition = order.definition
+            let table = try TableReader.describe(
+                definition.names, listColumns: definition.listColumns, on: connection)
+            guard let table, table.isTable else { return [] }
+            let found =
+                OrderFaults(of: definition, on: table).all + (try faultOfRows(definition, table, on: connection))
+            return found.map { fault in
+                OrderFault(message: "\(definition.names.orderedTable): \(fault.message)", advice: fault.advice)
             }
-            faults += try RegistryFault.ofTriggers(on: connection).map(\.fault)
+        } conclude: { (found: [OrderFault], connection: isolated Connection) throws(PostgresError) in
+            let faults = found + (try RegistryFault.ofTriggers(on: connection).map(\.fault))
             guard !faults.isEmpty else {
                 return .ok(
                     "orders",
@@ -111,28 +104,25 @@ extension Doctor {
 
     /// Finds several rows for one item: Brocot would have to give them the same place.
     func duplicates(_ connection: Connection) async -> CheckResult {
-        await attempt("duplicates", connection) { connection throws(PostgresError) in
-            var (found, possible): ([String], [String]) = ([], [])
-            let withoutUniqueKey: SQL = "\(RegisteredOrder.hasAllColumns) AND \(DoctorStatements.lacksUniqueKey)"
-            for order in try RegisteredOrder.all(where: withoutUniqueKey, on: connection) {
-                guard try TableLock.lock(order.definition.names, on: connection) == .locked else { continue }
-                if let item = try repeatedItem(in: order.definition, on: connection) {
-                    found.append("\(order.name) (item \(item.debugDescription))")
-                } else {
-                    possible.append(order.name)
-                }
-            }
+        await attemptEach("duplicates", connection) { connection throws(PostgresError) in
+            try RegisteredOrder.all(
+                where: "\(RegisteredOrder.hasAllColumns) AND \(DoctorStatements.lacksUniqueKey)", on: connection)
+        } find: { order, connection throws(PostgresError) in
+            guard try TableLock.lock(order.definition.names, on: connection) == .locked else { return [] }
+            return [(order.name, try repeatedItem(in: order.definition, on: connection))]
+        } conclude: { (tables: [(name: String, item: String?)], _: isolated Connection) throws(PostgresError) in
+            let found = tables.compactMap { table, item in item.map { "\(table) (item \($0.debugDescription))" } }
             let advice = "Delete the surplus rows, and CREATE UNIQUE INDEX on the list and item columns."
             guard found.isEmpty else {
                 return .failure(
                     "duplicates", "several rows for the same list and item: \(found.joined(separator: ", "))",
                     advice: advice)
             }
-            guard possible.isEmpty else {
+            guard tables.isEmpty else {
+                let names = tables.map(\.name).joined(separator: ", ")
                 return .warning(
                     "duplicates",
-                    "no unique index prevents several rows for the same list and item in \(possible.joined(separator: ", "))",
-                    advice: advice)
+                    "no unique index prevents several rows for the same list and item in \(names)", advice: advice)
             }
             return .ok("duplicates", "every registered table has a unique index of its items")
         }
@@ -155,15 +145,13 @@ extension Doctor {
 
     /// Compares the sort key with the exact fraction: if they differ, `ORDER BY rank` gives a wrong order.
     func ranks(_ connection: Connection) async -> CheckResult {
-        await attempt("ranks", connection) { connection throws(PostgresError) in
-            var wrong: [String] = []
-            for order in try RegisteredOrder.all(where: RegisteredOrder.hasAllColumns, on: connection) {
-                let names = order.definition.names
-                guard try TableLock.lock(names, on: connection) == .locked else { continue }
-                let count = try connection.query(DoctorStatements.wrongRanks(of: names)).single().decode(
-                    0, as: Int.self)
-                if count > 0 { wrong.append("\(order.name) (\(count) rows)") }
-            }
+        await attemptEach("ranks", connection, orders: Self.ordersWithColumns) {
+            order, connection throws(PostgresError) in
+            let names = order.definition.names
+            guard try TableLock.lock(names, on: connection) == .locked else { return [] }
+            let count: Int = try connection.query(DoctorStatements.wrongRanks(of: names)).single().decode(0)
+            return count > 0 ? ["\(order.name) (\(count) rows)"] : []
+        } conclude: { (wrong: [String], _: isolated Connection) throws(PostgresError) in
             guard wrong.isEmpty else {
                 return .failure(
                     "ranks", "the sort key is not the value of its fraction in \(wrong.joined(separator: ", "))",

@@ -110,25 +110,77 @@ package struct Doctor: Sendable {
         _ body: @Sendable (isolated Connection) throws(PostgresError) -> CheckResult
     ) async -> CheckResult {
         do throws(PostgresError) {
-            return try await connection.inTransaction(
-                .repeatableReadOnly,
-                settings: [
-                    ("lock_timeout", "\(Self.lockTimeout.milliseconds)"),
-                    ("statement_timeout", "\(Self.statementTimeout.milliseconds)"),
-                    ("idle_in_transaction_session_timeout", "0"), TransactionSettings.printedNames,
-                    TransactionSettings.withoutCompiling,
-                ], body)
+            return try await inTransaction(connection, body)
         } catch {
-            guard !error.isConnectionLost else { return Self.connectionLost(check, error) }
-            let message = "could not be checked: \(error.message)"
-            guard error.sqlState != .insufficientPrivilege else {
-                if let advice = await adviceBesideDaemon(on: connection) {
-                    return .warning(check, message, advice: advice)
+            return await notChecked(check, error, "could not be checked: \(error.message)", on: connection)
+        }
+    }
+
+    /// Checks each order: `find` says what is wrong with one, and `conclude` makes the result of what was found for all. If the server refuses
+    /// a query, because another session has locked a table for instance, the other orders are still checked.
+    func attemptEach<Finding>(
+        _ check: String, _ connection: Connection,
+        orders: @Sendable (isolated Connection) throws(PostgresError) -> [RegisteredOrder],
+        find: @Sendable (RegisteredOrder, isolated Connection) throws(PostgresError) -> [Finding],
+        conclude: @Sendable ([Finding], isolated Connection) throws(PostgresError) -> CheckResult
+    ) async -> CheckResult {
+        do throws(PostgresError) {
+            let (result, refusals) = try await inTransaction(connection) { connection throws(PostgresError) in
+                var (findings, refusals): ([Finding], [Refusal]) = ([], [])
+                for order in try orders(connection) {
+                    do throws(PostgresError) {
+                        findings += try connection.savepoint("order") { connection throws(PostgresError) in
+                            try find(order, connection)
+                        }
+                    } catch {
+                        guard !error.isConnectionLost else { throw error }
+                        refusals.append(Refusal(order: order.name, error: error))
+                    }
                 }
-                return .failure(check, message, advice: await grantAdvice(on: connection))
+                return (try conclude(findings, connection), refusals)
             }
+            guard let first = refusals.first else { return result }
+            let message = refusals.map { "\($0.order) could not be checked: \($0.error.message)" }.joined(
+                separator: "; ")
+            return result.level == .ok
+                ? await notChecked(check, first.error, message, on: connection) : result.adding(message)
+        } catch {
+            return await notChecked(check, error, "could not be checked: \(error.message)", on: connection)
+        }
+    }
+
+    /// An order that could not be checked.
+    private struct Refusal: Sendable {
+        let order: String
+        let error: PostgresError
+    }
+
+    /// Runs the queries of one check in a transaction that reads one snapshot, and waits for no lock for long.
+    private func inTransaction<Value: Sendable>(
+        _ connection: Connection, _ body: @Sendable (isolated Connection) throws(PostgresError) -> Value
+    ) async throws(PostgresError) -> Value {
+        try await connection.inTransaction(
+            .repeatableReadOnly,
+            settings: [
+                ("lock_timeout", "\(Self.lockTimeout.milliseconds)"),
+                ("statement_timeout", "\(Self.statementTimeout.milliseconds)"),
+                ("idle_in_transaction_session_timeout", "0"), TransactionSettings.printedNames,
+                TransactionSettings.withoutCompiling,
+            ], body)
+    }
+
+    /// The result of a check that the server refused.
+    private func notChecked(
+        _ check: String, _ error: PostgresError, _ message: String, on connection: Connection
+    ) async -> CheckResult {
+        guard !error.isConnectionLost else { return Self.connectionLost(check, error) }
+        guard error.sqlState == .insufficientPrivilege else {
             return .warning(check, message, advice: Self.advice(after: error))
         }
+        if let advice = await adviceBesideDaemon(on: connection) {
+            return .warning(check, message, advice: advice)
+        }
+        return .failure(check, message, advice: await grantAdvice(on: connection))
     }
 
     /// Who can run a check, if the current role owns schema `brocot` but need not have the rights of a daemon, because another role has them;
