@@ -45,7 +45,7 @@ struct Connecting {
     private func open(_ attempt: ConnectionParameters) throws(PostgresError) -> ConnectionHandle {
         let handle = try start(attempt)
         let connection = try handle.live()
-        let deadline = timeout(of: connection).map { ContinuousClock.now + $0 }
+        let deadline = try timeout(of: connection).map { ContinuousClock.now + $0 }
         // libpq reports a refused connection only as text. This verbosity includes the SQLSTATE in that text.
         PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
         var status = PGRES_POLLING_WRITING
@@ -125,9 +125,15 @@ struct Connecting {
     private static let defaultConnectTimeout = 10
 
     /// `connect_timeout` per address, from whichever source sets it; nil if there is no limit, which 0 means.
-    private func timeout(of connection: OpaquePointer) -> Duration? {
-        let seconds =
-            effectiveValues(of: connection)["connect_timeout"].flatMap { Int($0) } ?? Self.defaultConnectTimeout
+    ///
+    /// libpq reads this value only where it connects without ``PQconnectPoll``, so it does not refuse a wrong one.
+    private func timeout(of connection: OpaquePointer) throws(PostgresError) -> Duration? {
+        let value = effectiveValues(of: connection)["connect_timeout"]?.trimmingPrefix(while: \.isWhitespace) ?? ""
+        guard !value.isEmpty else { return .seconds(Self.defaultConnectTimeout) }
+        guard let seconds = Int32(value) else {
+            throw PostgresError(
+                .invalidParameters, "connect_timeout is \"\(value)\", which is not a whole number of seconds")
+        }
         return seconds > 0 ? .seconds(seconds) : nil
     }
 

@@ -188,6 +188,15 @@ struct ConnectionFailureTests {
         #expect(start.duration(to: .now) < .seconds(60))
     }
 
+    @Test(arguments: ["soon", "1s", "1.5", "99999999999"])
+    func `A connect_timeout that is not a whole number of seconds is refused`(value: String) async throws {
+        var parameters = try ConnectionParameters(url: "postgresql://ann@127.0.0.1:1/app")
+        parameters["connect_timeout"] = value
+        let error = try await failure(parameters)
+        #expect(error.code == .invalidParameters)
+        #expect(error.message == "connect_timeout is \"\(value)\", which is not a whole number of seconds")
+    }
+
     @Test func `A cancelled task stops its attempt to connect`() async throws {
         let listener = try SilentListener()
         var parameters = try ConnectionParameters(url: "host=127.0.0.1 port=\(listener.port) dbname=app user=ann")
