@@ -107,7 +107,8 @@ extension SchemaPage {
             functions: [
                 "move", "move_items", "remove", "remove_items", "single_item", "chosen_placement", "enqueue_call",
                 "enqueue",
-                "keys_are_1_to_1024_bytes", "keys_are_distinct", "list_key", "skip_duplicate_request",
+                "keys_are_1_to_1024_bytes", "keys_are_distinct", "list_key", "next_request_id",
+                "skip_duplicate_request",
                 "wake_sleeping_daemons",
                 "request_status", "wait_for",
             ]),

@@ -69,7 +69,7 @@ package struct AttachPlan: Sendable {
         _ definition: OrderDefinition, on table: TableDescription, mayChangeOptions: Bool = false
     ) throws(AttachError) {
         let (keys, columns) = try AttachRules(definition, table, mayChangeOptions: mayChangeOptions).check()
-        let objects = OrderObjects(definition, keys: keys, isPartitioned: table.kind == .partitionedTable)
+        let objects = OrderObjects(definition, keys: keys, on: table)
         self.definition = definition
         self.columns = columns
         self.mayChangeOptions = mayChangeOptions

@@ -101,7 +101,7 @@ enum CatalogStatements {
     /// The columns of ``columns(of:)``.
     enum AttributeColumn: Int {
         case name, type, declaredType, isNotNull, isGenerated, hasDefault, isIdentityAlways, isIdentity,
-            foreignTypeOwner, cast, typeSchema, typeName
+            usesSequence, foreignTypeOwner, cast, typeSchema, typeName
         /// The first two of the columns of ``KeyType/columns(of:)``.
         case baseSchema, baseType
     }
@@ -116,6 +116,12 @@ enum CatalogStatements {
                     AND NOT rule.convalidated),
             stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '', stored.attidentity = 'a',
             stored.attidentity <> '',
+            stored.attidentity <> '' OR EXISTS (
+                SELECT FROM pg_attrdef AS given
+                JOIN pg_depend AS need ON need.classid = 'pg_attrdef'::regclass AND need.objid = given.oid
+                JOIN pg_class AS sequence ON need.refclassid = 'pg_class'::regclass AND sequence.oid = need.refobjid
+                    AND sequence.relkind = 'S'
+                WHERE given.adrelid = stored.attrelid AND given.adnum = stored.attnum),
             \(foreignTypeOwner), \(castByFunction), namespace.nspname::text, type.typname::text,
             \(KeyType.columns(of: "stored"))
         FROM pg_attribute AS stored

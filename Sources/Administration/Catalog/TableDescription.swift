@@ -24,6 +24,8 @@ struct TableDescription: Hashable, Sendable {
         /// Whether an INSERT can't give a value.
         let isIdentityAlways: Bool
         let isIdentity: Bool
+        /// Whether it is an identity column, or its default is a number of a sequence.
+        let usesSequence: Bool
         /// The role that could change what a key of this type does, and is neither the table's owner nor a superuser.
         let foreignTypeOwner: String?
         /// A cast of the type by a function, such as `(mood AS text)`.

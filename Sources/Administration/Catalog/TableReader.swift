@@ -148,6 +148,7 @@ package enum TableReader {
                 hasDefault: try row.decode(Column.hasDefault),
                 isIdentityAlways: try row.decode(Column.isIdentityAlways),
                 isIdentity: try row.decode(Column.isIdentity),
+                usesSequence: try row.decode(Column.usesSequence),
                 foreignTypeOwner: try row.decode(Column.foreignTypeOwner), cast: try row.decode(Column.cast))
         }
     }

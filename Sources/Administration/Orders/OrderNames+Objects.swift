@@ -15,6 +15,8 @@ extension OrderNames {
 
     /// After an INSERT: requests places for the new rows.
     var insertTrigger: String { trigger("arrive") }
+    /// Before an INSERT, if a column gets numbers of a sequence: draws the id of the request.
+    var drawTrigger: String { trigger("draw") }
     /// Before an UPDATE of the rank columns by others: keeps the old rank, or removes the rank if the list changes too.
     var keepTrigger: String { trigger("keep") }
     /// Before an UPDATE by others that changes the list: removes the rank.
@@ -28,7 +30,7 @@ extension OrderNames {
     var changeNowTrigger: String { trigger("carry_now") }
 
     var triggers: [String] {
-        [insertTrigger, keepTrigger, leaveTrigger, requestTrigger, insertNowTrigger, changeNowTrigger]
+        [insertTrigger, drawTrigger, keepTrigger, leaveTrigger, requestTrigger, insertNowTrigger, changeNowTrigger]
     }
 
     /// The names that earlier versions gave to this order's triggers, as far as they differ.
@@ -44,10 +46,11 @@ extension OrderNames {
 
     /// The triggers' functions, in schema `brocot`.
     var arriveFunction: String { Self.bounded("arrive_\(orderedTable)") }
+    var drawFunction: String { Self.bounded("draw_\(orderedTable)") }
     var keepFunction: String { Self.bounded("keep_\(orderedTable)") }
     var placeFunction: String { Self.bounded("place_\(orderedTable)") }
     var leaveFunction: String { Self.bounded("leave_\(orderedTable)") }
-    var functions: [String] { [arriveFunction, keepFunction, leaveFunction, placeFunction] }
+    var functions: [String] { [arriveFunction, drawFunction, keepFunction, leaveFunction, placeFunction] }
 
     /// The setting of a transaction that says that new rows of this order have been placed.
     var placedSetting: String { "brocot.placed_\(Self.hash(orderedTable))" }

@@ -80,8 +80,8 @@ extension OrderObjects {
     /// statement inserted before. It counts once, at its last place.
     private var requestForOneList: String {
         """
-            INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
-            SELECT \(orderedTable), (\(onlyList.value))::text, array_agg(first.item)::text[], 'arrive'
+            INSERT INTO brocot.move_requests (\(drawsIDs ? "id, " : "")ordered_table, list, items, placement)
+            \(drawsIDs ? "OVERRIDING SYSTEM VALUE " : "")SELECT \(drawsIDs ? "brocot.next_request_id(), " : "")\(orderedTable), (\(onlyList.value))::text, array_agg(first.item)::text[], 'arrive'
             FROM (
                 SELECT keyed.list, keyed.item
                 FROM (SELECT \(comparableList.value) AS list, \(comparableItem.value) AS item FROM arriving WHERE \(isUnplaced)) AS keyed

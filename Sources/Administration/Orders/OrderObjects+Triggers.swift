@@ -55,6 +55,10 @@ extension OrderObjects {
             """
         }
         var triggers = [names.insertTrigger: afterInsert(arriveFunction)]
+        if drawsIDs {
+            triggers[names.drawTrigger] =
+                "BEFORE INSERT ON \(table) FOR EACH STATEMENT EXECUTE FUNCTION \(drawFunction)"
+        }
         if !lists.isEmpty { triggers[names.requestTrigger] = afterChange(arriveFunction) }
         if !lists.isEmpty && changedRowsArePlacedNow { triggers[names.changeNowTrigger] = afterChange(placeFunction) }
         if definition.arriveNow { triggers[names.insertNowTrigger] = afterInsert(placeFunction) }

@@ -8,6 +8,8 @@ struct OrderObjects {
     let keys: [TableDescription.Column]
     /// Whether rows may change partitions.
     let isPartitioned: Bool
+    /// Whether a column of the table gets numbers of a sequence, or did so when the triggers were made.
+    let usesSequence: Bool
 
     var names: OrderNames { definition.names }
     var lists: [TableDescription.Column] { keys.dropLast() }
@@ -15,11 +17,13 @@ struct OrderObjects {
     /// - Parameters:
     ///   - definition: the order.
     ///   - keys: the list columns and then the item column, as the catalog has them.
-    ///   - isPartitioned: whether rows may change partitions.
-    init(_ definition: OrderDefinition, keys: [TableDescription.Column], isPartitioned: Bool) {
+    ///   - table: the table.
+    init(_ definition: OrderDefinition, keys: [TableDescription.Column], on table: TableDescription) {
         self.definition = definition
         self.keys = keys
-        self.isPartitioned = isPartitioned
+        isPartitioned = table.kind == .partitionedTable
+        usesSequence =
+            table.columns.contains(where: \.usesSequence) || table.triggers[definition.names.drawTrigger] != nil
     }
 
     /// The table, quoted.
@@ -92,6 +96,6 @@ struct OrderObjects {
 
     var functions: [TriggerFunction] {
         [keep] + (lists.isEmpty ? [] : [leave]) + (definition.arrive != .none ? [arrive] : [])
-            + (definition.arriveNow ? [place] : [])
+            + (drawsIDs ? [draw] : []) + (definition.arriveNow ? [place] : [])
     }
 }

@@ -340,6 +340,6 @@ import Testing
                 SELECT proowner::regrole::text = quote_ident('owner of ' || current_database()) AND NOT EXISTS (
                     SELECT FROM aclexplode(proacl) WHERE grantee = 0) AND (proconfig IS NOT NULL OR NOT prosecdef)
                 FROM pg_proc WHERE proname ~ '_public.tasks$'
-                """) == ["t", "t", "t"])
+                """) == ["t", "t", "t", "t"])
     }
 }

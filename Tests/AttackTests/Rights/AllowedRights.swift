@@ -99,6 +99,7 @@ enum AllowedRights {
         routine brocot.move_now(uuid,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,uuid,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.move_single(text,text,text,text,text,bigint,boolean,boolean,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.neighbour(brocot.order_shape,text,boolean,numeric,numeric[],bigint,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.next_request_id() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.order_shape(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.pending_of_list(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.place_arriving(text,text[],text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
