@@ -81,8 +81,10 @@ struct Connecting {
         return ConnectionHandle(started, logger: logger)
     }
 
-    /// The parameters with what a service says about its hosts, which only libpq can read.
+    /// The parameters with what a service says about its hosts, which only libpq can read. A URL in the place of a name is refused here,
+    /// before the name is looked up.
     private func withHostsOfService() throws(PostgresError) -> ConnectionParameters {
+        try refuseURLs(in: parameters["service"] == nil ? parameters.effectiveValues : parameters.values)
         guard parameters["service"] != nil else { return parameters }
         var probe = parameters
         // With this value, libpq reads the service, and then connects to nobody.
@@ -90,6 +92,7 @@ struct Connecting {
         let handle = try start(probe)
         defer { handle.close() }
         let values = effectiveValues(of: try handle.live())
+        try refuseURLs(in: values)
         var found = parameters
         for keyword in ConnectionParameters.hostKeywords { found[keyword] = values[keyword] ?? found[keyword] }
         return found
