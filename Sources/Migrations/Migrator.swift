@@ -180,7 +180,7 @@ package struct Migrator: Sendable {
     func refuseStandby() async throws(MigrationError) {
         let isStandby: Bool
         do {
-            isStandby = try await connection.isStandby()
+            isStandby = try await connection.run { connection throws(PostgresError) in try connection.isStandby() }
         } catch {
             throw MigrationError(caught: error)
         }
