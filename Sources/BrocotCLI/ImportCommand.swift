@@ -50,6 +50,7 @@ struct ImportCommand: AsyncParsableCommand {
         let table: String = try await database.orderedTable(named: table)
         let target = ListIdentifier(list, of: table)
         let input = StandardInput()
+        defer { input.end() }
         let result = try await database.advisingGrant(.mover) {
             try await database.requireWritable()
             try await database.requireSchema()
@@ -119,9 +120,7 @@ private final class StandardInput: Sendable {
         }
     }
 
-    func end() {
-        if size > 0 { bar.end() }
-    }
+    func end() { bar.end() }
 }
 
 /// Calls `read(2)`, whose name is hidden by the method of the same name.
