@@ -69,13 +69,6 @@ extension Connection {
         try savepoint(name, wrapping: { $0 }, body)
     }
 
-    /// The same, for a `body` that throws errors of several types.
-    package func savepoint<Value>(
-        _ name: String, _ body: (isolated Connection) throws -> Value
-    ) throws -> Value {
-        try savepoint(name, wrapping: { $0 }, body)
-    }
-
     /// The same, for a `body` that throws errors of one other type, which `wrap` makes of an error of the savepoint.
     package func savepoint<Value, Failure: Error>(
         _ name: String, wrapping wrap: (PostgresError) -> Failure,
