@@ -18,10 +18,7 @@ extension Migration {
     }
 
     private func migrationError(of statement: Statement, by serverError: PostgresError) -> MigrationError {
-        let position = ErrorPosition(
-            position: serverError.position, internalPosition: serverError.internalPosition,
-            internalQuery: serverError.internalQuery,
-            context: serverError.context)
+        let position = ErrorPosition(error: serverError)
         return .refused(at: location(offset: position.offset(of: statement, in: sql)), by: serverError)
     }
 }
