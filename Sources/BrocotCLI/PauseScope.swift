@@ -21,10 +21,7 @@ struct PauseScope: ParsableArguments {
     func run(
         _ options: ConnectionOptions, advice: String? = nil, _ change: @escaping Change
     ) async throws -> Int {
-        let database = try await options.connect()
-        return try await database.advisingGrant(.daemon) {
-            try await database.requireWritable()
-            try await database.requireSchema()
+        try await options.changing(as: .daemon) { database in
             let table: String? = try await database.orderedTable(named: table)
             if let table { try await database.requireOrderedTable(table, advice: advice) }
             do {
