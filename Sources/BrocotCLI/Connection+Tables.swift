@@ -8,9 +8,7 @@ extension Connection {
     ///
     /// - Throws: `MigrationError` `.foreignTables`, with what to do.
     nonisolated func requireTrusted(_ tables: UsedTables) async throws {
-        try await Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading)
-            .refuseForeignTablesAsSuperuser(
-                tables)
+        try await migratorForReading.refuseForeignTablesAsSuperuser(tables)
     }
 
     /// Makes sure that reading the keys of an ordered table runs no cast of its owner, which would have the rights of the current role.
@@ -46,8 +44,7 @@ extension Connection {
     /// What a command says about a list without items. If policies apply to the current role, they may hide items. If it is a list of the
     /// built-in table, and users' tables are attached, the caller probably forgot --table, or gave the name of a table as the list.
     nonisolated func descriptionOfEmpty(_ list: String, of table: String, command: String) async throws -> String {
-        let restricted = try await inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofReading) {
-            connection throws(PostgresError) in
+        let restricted = try await reading { connection throws(PostgresError) in
             try RowSecurity.restrictedTable(of: table, on: connection)
         }
         let text = """
@@ -57,8 +54,7 @@ extension Connection {
             """
         guard table == "items", list != "items" else { return text }
         let namesake: String = try await orderedTable(named: list)
-        let attached = try await inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofReading) {
-            connection throws(PostgresError) in
+        let attached = try await reading { connection throws(PostgresError) in
             try RegisteredOrder.attached(on: connection).map(\.name)
         }
         if attached.contains(namesake) {
