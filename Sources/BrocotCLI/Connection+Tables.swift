@@ -36,9 +36,9 @@ extension Connection {
     }
 
     /// The same for a name that may be missing.
-    nonisolated func orderedTable(named table: String?) async throws -> String? {
+    nonisolated func orderedTable(ifNamed table: String?) async throws -> String? {
         guard let table else { return nil }
-        return try await orderedTable(named: table) as String
+        return try await orderedTable(named: table)
     }
 
     /// What a command says about a list without items. If policies apply to the current role, they may hide items. If it is a list of the
@@ -53,7 +53,7 @@ extension Connection {
             } ?? "").
             """
         guard table == "items", list != "items" else { return text }
-        let namesake: String = try await orderedTable(named: list)
+        let namesake = try await orderedTable(named: list)
         let attached = try await reading { connection throws(PostgresError) in
             try RegisteredOrder.attached(on: connection).map(\.name)
         }

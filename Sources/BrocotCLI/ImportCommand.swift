@@ -49,7 +49,7 @@ struct ImportCommand: AsyncParsableCommand {
         let input = StandardInput()
         defer { input.end() }
         let (table, result) = try await connection.changing(as: .mover) { database in
-            let table: String = try await database.orderedTable(named: table)
+            let table = try await database.orderedTable(named: self.table)
             let target = ListIdentifier(list, of: table)
             try await database.requireTrusted(
                 table == "items" ? .table(schema: "brocot", name: table) : .order(table))

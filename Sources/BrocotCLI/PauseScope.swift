@@ -22,7 +22,7 @@ struct PauseScope: ParsableArguments {
         _ options: ConnectionOptions, advice: String? = nil, _ change: @escaping Change
     ) async throws -> Int {
         try await options.changing(as: .daemon) { database in
-            let table: String? = try await database.orderedTable(named: table)
+            let table = try await database.orderedTable(ifNamed: table)
             if let table { try await database.requireOrderedTable(table, advice: advice) }
             do {
                 return try await database.run { [table, list] connection throws(PostgresError) in

@@ -43,7 +43,7 @@ struct ReleaseCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (table, released) = try await connection.changing(as: .daemon) { database in
-            let table: String? = try await database.orderedTable(named: table)
+            let table = try await database.orderedTable(ifNamed: self.table)
             if let table { try await database.requireOrderedTable(table) }
             let released = try await database.run { [lists, reject] connection throws(PostgresError) in
                 lists.isEmpty
