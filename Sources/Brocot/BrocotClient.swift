@@ -99,17 +99,14 @@ public final class BrocotClient: Sendable {
         _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert
     ) async throws {
-        try await apply(
-            Move(
-                list: list, items: items.map(\.itemKey), action: .place(placement, from: source?.itemKey),
-                missing: missing))
+        try await apply(Move(placing: items, placement, in: list, from: source, missing: missing))
     }
 
     /// Removes items from a list in a separate transaction: see ``BrocotTransaction/remove(_:from:)``.
     ///
     /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
     public func remove(_ items: [some ItemKey], from list: ListIdentifier) async throws {
-        try await apply(Move(list: list, items: items.map(\.itemKey), action: .remove))
+        try await apply(Move(removing: items, from: list))
     }
 
     /// The transaction contains nothing else, so it needs no savepoint, and the move takes its locks by itself.
@@ -156,11 +153,7 @@ public final class BrocotClient: Sendable {
         _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
     ) async throws -> Int64 {
-        try await enqueue(
-            Move(
-                list: list, items: items.map(\.itemKey), action: .place(placement, from: source?.itemKey),
-                missing: missing),
-            idempotencyKey)
+        try await enqueue(Move(placing: items, placement, in: list, from: source, missing: missing), idempotencyKey)
     }
 
     /// Enqueues a request in a separate transaction: see ``BrocotTransaction/enqueueRemove(_:from:idempotencyKey:)``.
@@ -169,7 +162,7 @@ public final class BrocotClient: Sendable {
     public func enqueueRemove(
         _ items: [some ItemKey], from list: ListIdentifier, idempotencyKey: String? = nil
     ) async throws -> Int64 {
-        try await enqueue(Move(list: list, items: items.map(\.itemKey), action: .remove), idempotencyKey)
+        try await enqueue(Move(removing: items, from: list), idempotencyKey)
     }
 
     private func enqueue(_ move: Move, _ idempotencyKey: String?) async throws -> Int64 {
