@@ -44,7 +44,7 @@ public final class BrocotClient: Sendable {
                 .invalidArgument, "a client has from 1 to \(mostConnections) connections, not \(maximumConnections)")
         }
         if let answerTimeout, answerTimeout <= .zero {
-            throw BrocotError(.invalidArgument, "an answer timeout is longer than zero, not \(answerTimeout)")
+            throw BrocotError(.invalidArgument, "an answer timeout is longer than zero, not \(answerTimeout.inSeconds)")
         }
         var parameters = try wrappingErrors { try ConnectionParameters(url: url) }
         parameters.answerTimeout = answerTimeout
@@ -194,7 +194,7 @@ public final class BrocotClient: Sendable {
                 throw BrocotError(
                     .stillPending,
                     """
-                    request \(request) is not decided after \(limit); it stays in the queue. If no daemon runs, start one: brocot daemon
+                    request \(request) is not decided after \(limit.inSeconds); it stays in the queue. If no daemon runs, start one: brocot daemon
                     """)
             }
             do {

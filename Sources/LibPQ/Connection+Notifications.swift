@@ -98,7 +98,8 @@ extension Connection {
             return try result.get()
         }
         throw PostgresError(
-            .connectionFailed, "a second connection, which sends a notification, had no answer within \(duration)"
+            .connectionFailed,
+            "a second connection, which sends a notification, had no answer within \(duration.inSeconds)"
         )
     }
 

@@ -103,24 +103,20 @@ struct DaemonSettings {
         func row<Value>(_ setting: Setting<Value>, _ value: String) -> [String] {
             [setting.key, value, "\(setting.source)"]
         }
-        func seconds(_ duration: Duration) -> String {
-            let (whole, rest) = (duration.components.seconds, duration.milliseconds % 1_000)
-            return rest == 0 ? "\(whole) s" : "\(Double(duration.milliseconds) / 1_000) s"
-        }
         let days = logRetention.value.map { $0.components.seconds / Int64(Self.day) }
         return ColumnText(
             header: ["setting", "value", "from"], alignments: [.left, .left, .left],
             rows: [
                 row(connection.databaseURL, parameters.summary), row(workers, "\(workers.value)"),
-                row(connectWait, seconds(connectWait.value)), row(idleTimeout, seconds(idleTimeout.value)),
+                row(connectWait, connectWait.value.inSeconds), row(idleTimeout, idleTimeout.value.inSeconds),
                 row(
                     pollInterval,
                     pollInterval.value == .zero
-                        ? "never" : seconds(pollInterval.value ?? DaemonConfiguration.defaultPollInterval)),
+                        ? "never" : (pollInterval.value ?? DaemonConfiguration.defaultPollInterval).inSeconds),
                 row(maxDelay, "\(maxDelay.value.milliseconds) ms"),
                 row(onPoison, (onPoison.value ?? PoisonSetting()).description),
                 row(logRetention, days.map { "\($0) days" } ?? "for ever"),
-                row(http, http.value.map { "\($0)" } ?? "none"), row(stallAfter, seconds(stallAfter.value)),
+                row(http, http.value.map { "\($0)" } ?? "none"), row(stallAfter, stallAfter.value.inSeconds),
                 row(log.format, (log.format.value ?? .text).rawValue),
                 row(log.level, (log.level.value ?? .info).rawValue),
             ])
