@@ -56,7 +56,7 @@ struct DaemonSettings {
     let log: LogSettings
 
     /// - Throws: ``CommandFailure`` `.usage`, which names the setting and its source.
-    init(_ reader: SettingsReader) throws {
+    init(_ reader: SettingsReader) throws(CommandFailure) {
         connection = try ConnectionSettings(reader)
         workers = try reader.integer("workers", in: Self.workerCounts, standard: DaemonConfiguration.defaultWorkers)
         connectWait = try reader.integer("connect_wait", in: 0...Self.day, standard: Self.defaultConnectWait)
@@ -78,7 +78,7 @@ struct DaemonSettings {
     /// How long decided requests stay in the log; nil means for ever.
     ///
     /// - Throws: ``CommandFailure`` `.usage`, which names the setting and its source.
-    static func logRetention(_ reader: SettingsReader) throws -> Setting<Duration?> {
+    static func logRetention(_ reader: SettingsReader) throws(CommandFailure) -> Setting<Duration?> {
         try reader.integer("log_retention", in: 0...36_500, standard: DaemonConfiguration.defaultLogRetentionDays)
             .map { $0 == 0 ? nil : .seconds($0 * day) }
     }
