@@ -13,7 +13,7 @@ struct PauseScope: ParsableArguments {
     func name(atStart: Bool = false) -> String {
         guard let table else { return atStart ? "Every ordered table" : "every ordered table" }
         guard let list else { return table.printable }
-        return "\(atStart ? "List" : "list") \(StatusText.quoted(list)) of \(table.printable)"
+        return "\(atStart ? "List" : "list") \(list.quotedIfUnprintable) of \(table.printable)"
     }
 
     typealias Change = @Sendable (String?, String?, isolated Connection) throws(PostgresError) -> Int

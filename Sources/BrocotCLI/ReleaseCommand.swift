@@ -59,7 +59,7 @@ struct ReleaseCommand: AsyncParsableCommand {
         guard missed.isEmpty else {
             throw CommandFailure(
                 .failed,
-                "Not held in \((table ?? "items").printable): \(missed.map(StatusText.quoted).joined(separator: ", ")). See brocot status."
+                "Not held in \((table ?? "items").printable): \(missed.map(\.quotedIfUnprintable).joined(separator: ", ")). See brocot status."
             )
         }
     }
