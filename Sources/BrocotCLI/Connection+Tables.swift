@@ -67,15 +67,3 @@ extension Connection {
             "\(text) It is a list of brocot.items. For a list of your own table, add --table, such as --table \(example)"
     }
 }
-
-extension CommandFailure {
-    /// Something else has the name of an attached table.
-    static func notATable(_ names: OrderNames) -> CommandFailure {
-        CommandFailure(
-            .needsRepair,
-            """
-            \("\(names.schema).\(names.table)".printable) is attached, but there is no table of this name any more, so it was not \
-            read. Rename the table back, or run: \(names.detachCommand.printable)
-            """)
-    }
-}
