@@ -132,7 +132,12 @@ public final class BrocotClient: Sendable {
     /// An item that moves while pages are read can be on two pages or on none. A rebalancing between two pages, which is
     /// rare, can repeat or omit items near the end of the first page.
     ///
-    /// - Throws: ``Rejection`` `unknownOrderedTable` or `invalidKey`; ``BrocotError``.
+    /// - Parameters:
+    ///   - list: The list. A list without rows is empty.
+    ///   - cursor: The end of the previous page; nil for the first page.
+    ///   - limit: The most items of the page, 1 to 10,000.
+    /// - Returns: The page.
+    /// - Throws: ``Rejection`` `unknownOrderedTable` or `invalidKey`; ``BrocotError``, such as `invalidArgument` for another `limit`.
     public func page(
         of list: ListIdentifier, after cursor: ListCursor? = nil, limit: Int = 100
     ) async throws -> ListPage {

@@ -71,7 +71,7 @@ extension BrocotTransaction {
     ///   - cursor: The end of the previous page; nil for the first page.
     ///   - limit: The most items of the page, 1 to 10,000.
     /// - Returns: The page.
-    /// - Throws: ``Rejection`` `unknownOrderedTable` or `invalidKey`; ``BrocotError``.
+    /// - Throws: ``Rejection`` `unknownOrderedTable` or `invalidKey`; ``BrocotError``, such as `invalidArgument` for another `limit`.
     public mutating func page(
         of list: ListIdentifier, after cursor: ListCursor? = nil, limit: Int = 100
     ) throws -> ListPage {
