@@ -25,7 +25,7 @@ package struct ConnectionParameters: Sendable {
         try refuseOtherScheme(url)
         try refuseMisplacedAt(url)
         values = try parse(url)
-        try refuseSuspiciousParts(values)
+        try refuseInvalidPort(values)
     }
 
     /// The value that was given for a keyword; nil if none was given and libpq will choose one.
@@ -156,13 +156,10 @@ private func refuseMisplacedAt(_ url: String) throws(PostgresError) {
     }
 }
 
-/// Refuses what the same mistakes leave after parsing. The messages never repeat a part that may come from a password.
-private func refuseSuspiciousParts(_ values: [String: String]) throws(PostgresError) {
-    if let port = values["port"] {
-        let ports = splitList(port)
-        guard ports.allSatisfy({ $0.isEmpty || UInt16($0) != nil }) else {
-            throw invalidParameters("the port is not a number from 1 to 65535")
-        }
+/// The message does not repeat the port, which may be a piece of a password.
+private func refuseInvalidPort(_ values: [String: String]) throws(PostgresError) {
+    guard splitList(values["port"] ?? "").allSatisfy({ $0.isEmpty || UInt16($0) != nil }) else {
+        throw invalidParameters("the port is not a number from 1 to 65535")
     }
 }
 
