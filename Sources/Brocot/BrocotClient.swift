@@ -44,7 +44,7 @@ public final class BrocotClient: Sendable {
                 .invalidArgument, "a client has from 1 to \(mostConnections) connections, not \(maximumConnections)")
         }
         if let answerTimeout, answerTimeout <= .zero {
-            throw BrocotError(.invalidArgument, "an answer timeout is longer than zero, not \(answerTimeout)")
+            throw BrocotError(.invalidArgument, "an answer timeout is longer than zero, not \(answerTimeout.inSeconds)")
         }
         var parameters = try wrappingErrors { try ConnectionParameters(url: url) }
         parameters.answerTimeout = answerTimeout
@@ -99,17 +99,14 @@ public final class BrocotClient: Sendable {
         _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert
     ) async throws {
-        try await apply(
-            Move(
-                list: list, items: items.map(\.itemKey), action: .place(placement, from: source?.itemKey),
-                missing: missing))
+        try await apply(Move(placing: items, placement, in: list, from: source, missing: missing))
     }
 
     /// Removes items from a list in a separate transaction: see ``BrocotTransaction/remove(_:from:)``.
     ///
     /// - Throws: ``Rejection`` or ``BrocotError``; nothing was changed, unless its code is `commitOutcomeUnknown`.
     public func remove(_ items: [some ItemKey], from list: ListIdentifier) async throws {
-        try await apply(Move(list: list, items: items.map(\.itemKey), action: .remove))
+        try await apply(Move(removing: items, from: list))
     }
 
     /// The transaction contains nothing else, so it needs no savepoint, and the move takes its locks by itself.
@@ -135,7 +132,12 @@ public final class BrocotClient: Sendable {
     /// An item that moves while pages are read can be on two pages or on none. A rebalancing between two pages, which is
     /// rare, can repeat or omit items near the end of the first page.
     ///
-    /// - Throws: ``Rejection`` `unknownOrderedTable` or `invalidKey`; ``BrocotError``.
+    /// - Parameters:
+    ///   - list: The list. A list without rows is empty.
+    ///   - cursor: The end of the previous page; nil for the first page.
+    ///   - limit: The most items of the page, 1 to 10,000.
+    /// - Returns: The page.
+    /// - Throws: ``Rejection`` `unknownOrderedTable` or `invalidKey`; ``BrocotError``, such as `invalidArgument` for another `limit`.
     public func page(
         of list: ListIdentifier, after cursor: ListCursor? = nil, limit: Int = 100
     ) async throws -> ListPage {
@@ -156,11 +158,7 @@ public final class BrocotClient: Sendable {
         _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
     ) async throws -> Int64 {
-        try await enqueue(
-            Move(
-                list: list, items: items.map(\.itemKey), action: .place(placement, from: source?.itemKey),
-                missing: missing),
-            idempotencyKey)
+        try await enqueue(Move(placing: items, placement, in: list, from: source, missing: missing), idempotencyKey)
     }
 
     /// Enqueues a request in a separate transaction: see ``BrocotTransaction/enqueueRemove(_:from:idempotencyKey:)``.
@@ -169,7 +167,7 @@ public final class BrocotClient: Sendable {
     public func enqueueRemove(
         _ items: [some ItemKey], from list: ListIdentifier, idempotencyKey: String? = nil
     ) async throws -> Int64 {
-        try await enqueue(Move(list: list, items: items.map(\.itemKey), action: .remove), idempotencyKey)
+        try await enqueue(Move(removing: items, from: list), idempotencyKey)
     }
 
     private func enqueue(_ move: Move, _ idempotencyKey: String?) async throws -> Int64 {
@@ -201,7 +199,7 @@ public final class BrocotClient: Sendable {
                 throw BrocotError(
                     .stillPending,
                     """
-                    request \(request) is not decided after \(limit); it stays in the queue. If no daemon runs, start one: brocot daemon
+                    request \(request) is not decided after \(limit.inSeconds); it stays in the queue. If no daemon runs, start one: brocot daemon
                     """)
             }
             do {

@@ -16,10 +16,7 @@ extension BrocotTransaction {
         _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert
     ) throws {
-        try apply(
-            Move(
-                list: list, items: items.map(\.itemKey), action: .place(placement, from: source?.itemKey),
-                missing: missing))
+        try apply(Move(placing: items, placement, in: list, from: source, missing: missing))
     }
 
     /// Removes items from a list's order. Items that aren't in the list are ignored. In a table of yours, the rows stay and
@@ -28,7 +25,7 @@ extension BrocotTransaction {
     /// - Throws: ``Rejection``: nothing was changed, and the transaction can continue. ``BrocotError``: with the codes
     ///   `invalidArgument` and `listNotLocked` the transaction can continue too.
     public mutating func remove(_ items: [some ItemKey], from list: ListIdentifier) throws {
-        try apply(Move(list: list, items: items.map(\.itemKey), action: .remove))
+        try apply(Move(removing: items, from: list))
     }
 
     /// Moves the items at some offsets, in their present order, before the item that is now at `destination`. The meaning is
@@ -74,7 +71,7 @@ extension BrocotTransaction {
     ///   - cursor: The end of the previous page; nil for the first page.
     ///   - limit: The most items of the page, 1 to 10,000.
     /// - Returns: The page.
-    /// - Throws: ``Rejection`` `unknownOrderedTable` or `invalidKey`; ``BrocotError``.
+    /// - Throws: ``Rejection`` `unknownOrderedTable` or `invalidKey`; ``BrocotError``, such as `invalidArgument` for another `limit`.
     public mutating func page(
         of list: ListIdentifier, after cursor: ListCursor? = nil, limit: Int = 100
     ) throws -> ListPage {
@@ -103,11 +100,7 @@ extension BrocotTransaction {
         _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
     ) throws(BrocotError) -> Int64 {
-        try enqueue(
-            Move(
-                list: list, items: items.map(\.itemKey), action: .place(placement, from: source?.itemKey),
-                missing: missing),
-            idempotencyKey)
+        try enqueue(Move(placing: items, placement, in: list, from: source, missing: missing), idempotencyKey)
     }
 
     /// Enqueues a request to remove items: see ``remove(_:from:)`` and
@@ -118,7 +111,7 @@ extension BrocotTransaction {
     public mutating func enqueueRemove(
         _ items: [some ItemKey], from list: ListIdentifier, idempotencyKey: String? = nil
     ) throws(BrocotError) -> Int64 {
-        try enqueue(Move(list: list, items: items.map(\.itemKey), action: .remove), idempotencyKey)
+        try enqueue(Move(removing: items, from: list), idempotencyKey)
     }
 
     // MARK: Inside

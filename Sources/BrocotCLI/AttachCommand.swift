@@ -182,6 +182,7 @@ struct AttachCommand: CancellableCommand {
 
     private func attach(_ attachment: Attachment, _ names: OrderNames) async throws(AttachError) {
         let bar = ProgressBar(title: "placing rows")
+        defer { bar.end() }
         let plan = try await attachment.run {
             Stream.error.printText("\($0.purpose.printable) (\($0.lock.rawValue))")
         } placing: {

@@ -66,7 +66,7 @@ struct CheckCommand: CancellableCommand {
 
     private func check(_ list: String, of name: String) async throws {
         let connection = try await connection.connect()
-        let table: String = try await connection.orderedTable(named: name)
+        let table = try await connection.orderedTable(named: name)
         let finding = try await connection.advisingGrant(.requester) {
             try await connection.requireSchema()
             try await connection.requireTrusted(.order(table))
@@ -90,7 +90,7 @@ struct CheckCommand: CancellableCommand {
         let database = try await Connection.connect(parameters, logger: logger)
         try await database.requireWritable()
         try await database.advisingOwner { try await database.requireSchema() }
-        let table: String? = try await database.orderedTable(named: table)
+        let table = try await database.orderedTable(ifNamed: table)
         try await database.requireTrusted(table.map(UsedTables.order) ?? .attached)
         let tables = TableRepair(connection: database, logger: logger)
         let definitions = try await tables.definitions(named: table)

@@ -26,12 +26,14 @@ extension Connection {
     /// - Throws: What `body` throws; ``CommandFailure`` `.failed` instead of the server's 42501.
     nonisolated func advisingOwner<Value>(_ body: () async throws -> Value) async throws -> Value {
         try await advising(body) {
-            let owner: String? = try? await query(
-                """
-                SELECT pg_catalog.pg_get_userbyid(space.nspowner)::pg_catalog.text FROM pg_catalog.pg_namespace AS space
-                WHERE space.nspname OPERATOR(pg_catalog.=) 'brocot'::pg_catalog.name
-                """
-            ).first?.decode(0)
+            let owner: String? = try? await run { connection throws(PostgresError) in
+                try connection.query(
+                    """
+                    SELECT pg_catalog.pg_get_userbyid(space.nspowner)::pg_catalog.text FROM pg_catalog.pg_namespace AS space
+                    WHERE space.nspname OPERATOR(pg_catalog.=) 'brocot'::pg_catalog.name
+                    """
+                ).first?.decode(0, as: String.self)
+            }
             return """
                 Run this as the owner of schema brocot\(owner.map { " (\($0.printable))" } ?? ""), or as a member of that role.
                 """
@@ -45,11 +47,12 @@ extension Connection {
         orElse alternative: String, _ body: () async throws -> Value
     ) async throws -> Value {
         try await advising(body) {
-            guard
-                let mayCreate: Bool = try? await query(
+            let mayCreate: Bool? = try? await run { connection throws(PostgresError) in
+                try connection.query(
                     "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
-                ).single().decode(0), !mayCreate
-            else { return nil }
+                ).single().decode(0, as: Bool.self)
+            }
+            guard mayCreate == false else { return nil }
             return "As the owner of the database: GRANT CREATE ON DATABASE … TO this role. \(alternative)"
         }
     }

@@ -17,10 +17,15 @@ extension Connection {
     }
 
     /// Runs a query of Brocot's own tables in a transaction that waits only for some seconds if one of them is locked.
-    private nonisolated func reading<Value: Sendable>(
+    nonisolated func reading<Value: Sendable>(
         _ body: @escaping @Sendable (isolated Connection) throws(PostgresError) -> Value
     ) async throws(PostgresError) -> Value {
         try await inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofReading, body)
+    }
+
+    /// The migrator of this program, for what only reads.
+    nonisolated var migratorForReading: Migrator {
+        Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading)
     }
 
     /// Makes sure that no policy hides rows of Brocot's own tables from the current role.
@@ -64,17 +69,14 @@ extension Connection {
 
     /// The same as ``requireSchema()``, with only one small query if the schema is right.
     nonisolated func requireSchemaStill() async throws {
-        let migrator = Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading)
-        if try await !migrator.isAtLatestVersion() { try await requireSchema() }
+        if try await !migratorForReading.isAtLatestVersion() { try await requireSchema() }
     }
 
     /// Makes sure that the database has the version of the schema that this program needs.
     ///
     /// - Throws: ``CommandFailure`` `.migrationsPending` or `.databaseNewer`, with what to do.
     nonisolated func requireSchema() async throws {
-        switch try await Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading)
-            .versionState()
-        {
+        switch try await migratorForReading.versionState() {
         case .missing: throw CommandFailure.schemaMissing(self)
         case .behind:
             throw CommandFailure(

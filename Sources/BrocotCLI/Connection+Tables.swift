@@ -8,9 +8,7 @@ extension Connection {
     ///
     /// - Throws: `MigrationError` `.foreignTables`, with what to do.
     nonisolated func requireTrusted(_ tables: UsedTables) async throws {
-        try await Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading)
-            .refuseForeignTablesAsSuperuser(
-                tables)
+        try await migratorForReading.refuseForeignTablesAsSuperuser(tables)
     }
 
     /// Makes sure that reading the keys of an ordered table runs no cast of its owner, which would have the rights of the current role.
@@ -38,16 +36,15 @@ extension Connection {
     }
 
     /// The same for a name that may be missing.
-    nonisolated func orderedTable(named table: String?) async throws -> String? {
+    nonisolated func orderedTable(ifNamed table: String?) async throws -> String? {
         guard let table else { return nil }
-        return try await orderedTable(named: table) as String
+        return try await orderedTable(named: table)
     }
 
     /// What a command says about a list without items. If policies apply to the current role, they may hide items. If it is a list of the
     /// built-in table, and users' tables are attached, the caller probably forgot --table, or gave the name of a table as the list.
     nonisolated func descriptionOfEmpty(_ list: String, of table: String, command: String) async throws -> String {
-        let restricted = try await inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofReading) {
-            connection throws(PostgresError) in
+        let restricted = try await reading { connection throws(PostgresError) in
             try RowSecurity.restrictedTable(of: table, on: connection)
         }
         let text = """
@@ -56,9 +53,8 @@ extension Connection {
             } ?? "").
             """
         guard table == "items", list != "items" else { return text }
-        let namesake: String = try await orderedTable(named: list)
-        let attached = try await inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofReading) {
-            connection throws(PostgresError) in
+        let namesake = try await orderedTable(named: list)
+        let attached = try await reading { connection throws(PostgresError) in
             try RegisteredOrder.attached(on: connection).map(\.name)
         }
         if attached.contains(namesake) {
@@ -69,17 +65,5 @@ extension Connection {
         guard let example = attached.first?.quotedForShell.printable else { return text }
         return
             "\(text) It is a list of brocot.items. For a list of your own table, add --table, such as --table \(example)"
-    }
-}
-
-extension CommandFailure {
-    /// Something else has the name of an attached table.
-    static func notATable(_ names: OrderNames) -> CommandFailure {
-        CommandFailure(
-            .needsRepair,
-            """
-            \("\(names.schema).\(names.table)".printable) is attached, but there is no table of this name any more, so it was not \
-            read. Rename the table back, or run: \(names.detachCommand.printable)
-            """)
     }
 }

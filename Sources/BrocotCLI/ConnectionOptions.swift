@@ -1,3 +1,4 @@
+import Administration
 import ArgumentParser
 import LibPQ
 import Logging
@@ -36,5 +37,16 @@ struct ConnectionOptions: ParsableArguments {
         var (parameters, logger) = try resolve()
         parameters.answerTimeout = answerTimeout
         return try await Connection.connect(parameters, logger: logger)
+    }
+
+    /// Connects, and runs `body`, which writes to the schema of this version. It needs the rights of this kind of role: see
+    /// ``Connection/advisingGrant(_:_:)``.
+    func changing<Value>(as kind: RoleKind, _ body: (Connection) async throws -> Value) async throws -> Value {
+        let database = try await connect()
+        return try await database.advisingGrant(kind) {
+            try await database.requireWritable()
+            try await database.requireSchema()
+            return try await body(database)
+        }
     }
 }

@@ -46,19 +46,18 @@ struct ImportCommand: AsyncParsableCommand {
                 "The list has \(list.utf8.count.grouped) bytes; \(Move.longestKey.grouped) are allowed. Nothing was imported."
             )
         }
-        let database = try await connection.connect()
-        let table: String = try await database.orderedTable(named: table)
-        let target = ListIdentifier(list, of: table)
         let input = StandardInput()
-        let result = try await database.advisingGrant(.mover) {
-            try await database.requireWritable()
-            try await database.requireSchema()
+        defer { input.end() }
+        let (table, result) = try await connection.changing(as: .mover) { database in
+            let table = try await database.orderedTable(named: self.table)
+            let target = ListIdentifier(list, of: table)
             try await database.requireTrusted(
                 table == "items" ? .table(schema: "brocot", name: table) : .order(table))
             do {
-                return try await database.run { connection throws in
+                let result = try await database.run { connection throws in
                     try ListImport.run(into: target, reading: { try input.read() }, on: connection)
                 }
+                return (table, result)
             } catch {
                 throw CommandFailure.reason(for: error, on: database)
             }
@@ -119,9 +118,7 @@ private final class StandardInput: Sendable {
         }
     }
 
-    func end() {
-        if size > 0 { bar.end() }
-    }
+    func end() { bar.end() }
 }
 
 /// Calls `read(2)`, whose name is hidden by the method of the same name.

@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 import LibPQ
 import Migrations
 
@@ -31,8 +30,10 @@ struct MigrationOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long to wait for another migration and for locks, in seconds. up tries again and again; each try makes other sessions wait for 2 seconds at most.",
-            valueName: "seconds"))
+            """
+            How long to wait for another migration and for locks, in seconds. up tries again and again; each try makes other \
+            sessions wait for 2 seconds at most.
+            """, valueName: "seconds"))
     var lockTimeout = 60.0
 
     @OptionGroup var connection: ConnectionOptions

@@ -1,5 +1,6 @@
 import Administration
 import ArgumentParser
+import LibPQ
 
 struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,6 +33,9 @@ struct PauseCommand: AsyncParsableCommand {
     }
 
     private static func advice(_ name: String) -> String {
-        "To pause a list of the built-in table: brocot pause \(name.hasPrefix("-") ? "-- " : "")items \(StatusText.quoted(name))"
+        """
+        To pause a list of the built-in table: \
+        brocot pause \(name.hasPrefix("-") ? "-- " : "")items \(name.quotedForShell.printable)
+        """
     }
 }

@@ -13,7 +13,7 @@ struct PauseScope: ParsableArguments {
     func name(atStart: Bool = false) -> String {
         guard let table else { return atStart ? "Every ordered table" : "every ordered table" }
         guard let list else { return table.printable }
-        return "\(atStart ? "List" : "list") \(StatusText.quoted(list)) of \(table.printable)"
+        return "\(atStart ? "List" : "list") \(list.quotedIfUnprintable) of \(table.printable)"
     }
 
     typealias Change = @Sendable (String?, String?, isolated Connection) throws(PostgresError) -> Int
@@ -21,11 +21,8 @@ struct PauseScope: ParsableArguments {
     func run(
         _ options: ConnectionOptions, advice: String? = nil, _ change: @escaping Change
     ) async throws -> Int {
-        let database = try await options.connect()
-        return try await database.advisingGrant(.daemon) {
-            try await database.requireWritable()
-            try await database.requireSchema()
-            let table: String? = try await database.orderedTable(named: table)
+        try await options.changing(as: .daemon) { database in
+            let table = try await database.orderedTable(ifNamed: table)
             if let table { try await database.requireOrderedTable(table, advice: advice) }
             do {
                 return try await database.run { [table, list] connection throws(PostgresError) in

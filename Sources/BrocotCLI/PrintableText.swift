@@ -22,6 +22,9 @@ extension String {
         return "\"\(String(inner).printable)\""
     }
 
+    /// A name in text for people: in quotation marks if it is empty or contains unprintable characters.
+    var quotedIfUnprintable: String { !isEmpty && printable == self ? self : quoted }
+
     private func escaped(unless isAllowed: (Unicode.Scalar) -> Bool) -> String {
         guard !unicodeScalars.allSatisfy(isAllowed) else { return self }
         var text = ""

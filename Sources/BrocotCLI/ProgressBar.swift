@@ -6,7 +6,8 @@ final class ProgressBar: Sendable {
     private static let interval = Duration.milliseconds(100)
 
     private let title: String
-    private let lastShown = Mutex(ContinuousClock.now - .seconds(1))
+    /// nil if the line is empty.
+    private let lastShown = Mutex<ContinuousClock.Instant?>(nil)
     private let isShown: Bool
 
     init(title: String) {
@@ -20,7 +21,7 @@ final class ProgressBar: Sendable {
         let done = min(max(done, 0), total)
         let isDue = lastShown.withLock { last in
             let now = ContinuousClock.now
-            guard now - last > Self.interval || done == total else { return false }
+            if let last, now - last <= Self.interval, done < total { return false }
             last = now
             return true
         }
@@ -30,7 +31,12 @@ final class ProgressBar: Sendable {
         Stream.error.write("\r\(title) \(bar) \(done) of \(total)")
     }
 
+    /// Ends the line of the bar, if there is one, so that other text begins a line.
     func end() {
-        if isShown { Stream.error.write("\n") }
+        let isLineOpen = lastShown.withLock { last in
+            defer { last = nil }
+            return last != nil
+        }
+        if isLineOpen { Stream.error.write("\n") }
     }
 }

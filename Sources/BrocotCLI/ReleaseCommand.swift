@@ -42,17 +42,15 @@ struct ReleaseCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let database = try await connection.connect()
-        let table: String? = try await database.orderedTable(named: table)
-        let released = try await database.advisingGrant(.daemon) {
-            try await database.requireWritable()
-            try await database.requireSchema()
+        let (table, released) = try await connection.changing(as: .daemon) { database in
+            let table = try await database.orderedTable(ifNamed: self.table)
             if let table { try await database.requireOrderedTable(table) }
-            return try await database.run { [lists, table, reject] connection throws(PostgresError) in
+            let released = try await database.run { [lists, reject] connection throws(PostgresError) in
                 lists.isEmpty
                     ? try Operations.releaseAll(of: table, rejecting: reject, on: connection)
                     : try Operations.release(lists, of: table ?? "items", rejecting: reject, on: connection)
             }
+            return (table, released)
         }
         let missed = lists.filter { !released.contains($0) }
         Stream.error.printText(
@@ -61,7 +59,7 @@ struct ReleaseCommand: AsyncParsableCommand {
         guard missed.isEmpty else {
             throw CommandFailure(
                 .failed,
-                "Not held in \((table ?? "items").printable): \(missed.map(StatusText.quoted).joined(separator: ", ")). See brocot status."
+                "Not held in \((table ?? "items").printable): \(missed.map(\.quotedIfUnprintable).joined(separator: ", ")). See brocot status."
             )
         }
     }

@@ -34,10 +34,7 @@ struct RetryCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let database = try await connection.connect()
-        let ids = try await database.advisingGrant(.requester) {
-            try await database.requireWritable()
-            try await database.requireSchema()
+        let ids = try await connection.changing(as: .requester) { database in
             do {
                 return try await database.run { [requests] connection throws(PostgresError) in
                     // One transaction, so that a second try repeats no request that succeeded.

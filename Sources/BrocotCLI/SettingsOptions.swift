@@ -39,7 +39,6 @@ struct SettingsOptions: ParsableArguments {
         return SettingsReader(
             options: options.merging(logging) { $1 }.compactMapValues(\.self), environment: environment, file: file)
     }
-
 }
 
 extension ConfigValue {

@@ -42,7 +42,7 @@ struct ShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try await connection.connect(answerTimeout: ConnectionOptions.answerTimeoutOfReaders)
-        let table: String = try await database.orderedTable(named: table)
+        let table = try await database.orderedTable(named: table)
         let items = try await database.advisingGrant(.reader) {
             try await database.requireSchema()
             try await database.requireTrusted(.order(table))

@@ -43,7 +43,7 @@ struct StatusText {
             header: ["table", "list", "pending", "oldest"], alignments: [.left, .left, .right, .right],
             rows: shown.map { list in
                 [
-                    Self.quoted(list.table), Self.quoted(list.list),
+                    list.table.quotedIfUnprintable, list.list.quotedIfUnprintable,
                     "\(list.pendingIsMinimum ? "≥" : "")\(list.pending)", Self.age(list.oldestAgeSeconds),
                 ]
             })
@@ -60,13 +60,15 @@ struct StatusText {
         return ColumnText(
             header: ["rejected in the last hour", "table", "requests", "last at"],
             alignments: [.left, .left, .right, .left],
-            rows: status.rejections.map { [$0.errorCode, Self.quoted($0.table), "\($0.rejected)", $0.lastRejectedAt] }
+            rows: status.rejections.map {
+                [$0.errorCode, $0.table.quotedIfUnprintable, "\($0.rejected)", $0.lastRejectedAt]
+            }
         ).lines
     }
 
     private var beingAttached: [String] {
         status.tablesBeingAttached.map { table in
-            "brocot attach of \(Self.quoted(table)) is not finished, so its requests wait. Run the same brocot attach again."
+            "brocot attach of \(table.quotedIfUnprintable) is not finished, so its requests wait. Run the same brocot attach again."
         }
     }
 
@@ -78,8 +80,8 @@ struct StatusText {
             rows: status.heldLists.prefix(max(limit, 1)).map { list in
                 let state = list.sqlstate.map { " (\($0))" } ?? ""
                 return [
-                    Self.quoted(list.list), Self.quoted(list.table), "\(list.request)", list.heldAt,
-                    Self.quoted(list.error) + state,
+                    list.list.quotedIfUnprintable, list.table.quotedIfUnprintable, "\(list.request)", list.heldAt,
+                    list.error.quotedIfUnprintable + state,
                 ]
             })
         return table.lines + ["Remove the cause, and then: brocot release LIST --table TABLE"]
@@ -90,14 +92,12 @@ struct StatusText {
         let table = ColumnText(
             header: ["paused table", "list", "since"], alignments: [.left, .left, .left],
             rows: status.paused.prefix(max(limit, 1)).map { pause in
-                [Self.quoted(pause.table), pause.list.map(Self.quoted) ?? "(all lists)", pause.pausedAt]
+                [
+                    pause.table.quotedIfUnprintable, pause.list.map(\.quotedIfUnprintable) ?? "(all lists)",
+                    pause.pausedAt,
+                ]
             })
         return table.lines + ["To continue: brocot resume [TABLE [LIST]]"]
-    }
-
-    /// A name that is empty or contains unprintable characters is in quotation marks.
-    static func quoted(_ text: String) -> String {
-        !text.isEmpty && text.printable == text ? text : text.quoted
     }
 
     /// Seconds in the unit that fits: `0.2 s`, `12 s`, `3 min`, `5 h`, `2 d`.

@@ -164,7 +164,9 @@ extension Connection {
     package var isClosedByServer: Bool {
         guard let pointer = try? handle.live(), PQstatus(pointer) != CONNECTION_BAD else { return true }
         // The server's last message, such as "terminating connection", comes before the end of the stream.
-        for _ in 0..<3 where interruption.pipe.wait(socket: PQsocket(pointer), timeout: .zero) == .socket {
+        for _ in 0..<3 {
+            // A cancelled call may have left a signal in the pipe. It ends this wait, and the next one sees the socket.
+            guard interruption.pipe.wait(socket: PQsocket(pointer), timeout: .zero) == .socket else { continue }
             if PQconsumeInput(pointer) == 0 { return true }
         }
         return false

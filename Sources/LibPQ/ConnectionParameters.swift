@@ -25,7 +25,7 @@ package struct ConnectionParameters: Sendable {
         try refuseOtherScheme(url)
         try refuseMisplacedAt(url)
         values = try parse(url)
-        try refuseSuspiciousParts(values)
+        try refuseInvalidPort(values)
     }
 
     /// The value that was given for a keyword; nil if none was given and libpq will choose one.
@@ -39,6 +39,11 @@ package struct ConnectionParameters: Sendable {
     /// The settings of a service that is named here by its keyword are unknown, because libpq reads them when it connects.
     func effectiveValue(_ keyword: String) -> String? {
         values[keyword] ?? environmentDefaults()[keyword]
+    }
+
+    /// The values that libpq will use, except for those of a service that is named here by its keyword. To libpq, an empty value is none.
+    var effectiveValues: [String: String] {
+        environmentDefaults().merging(values.filter { !$0.value.isEmpty }) { $1 }
     }
 
     /// The statement that gives the user the right to connect. It lacks the names that only libpq knows, from a service.
@@ -55,7 +60,7 @@ package struct ConnectionParameters: Sendable {
         let defaults = environmentDefaults()
         func value(_ keyword: String) -> String? { values[keyword] ?? defaults[keyword] }
         if let service = values["service"] {
-            return "service \"\(service)\""
+            return "service \"\(withoutURL(service))\""
         }
         let user = value("user") ?? "(no user)"
         return summarize(
@@ -66,7 +71,27 @@ package struct ConnectionParameters: Sendable {
 
 /// The form in which every message shows where a connection goes.
 func summarize(host: String, port: String, database: String, user: String) -> String {
-    "database \"\(database)\" at \(host):\(port) as user \"\(user)\""
+    """
+    database "\(withoutURL(database))" at \(withoutURL(host)):\(withoutURL(port)) as user "\(withoutURL(user))"
+    """
+}
+
+/// A URL may contain a password. No host, port, database, user or service looks like one.
+private func withoutURL(_ value: String) -> String { isURL(value) ? "…" : value }
+
+private func isURL(_ value: String) -> Bool { value.contains("://") }
+
+/// Refuses a URL in the place of a single value, such as in PGDATABASE or as `dbname=postgresql://…`. libpq would take it for a name, and repeat
+/// it with its password in messages.
+func refuseURLs(in values: [String: String]) throws(PostgresError) {
+    for keyword in ["host", "hostaddr", "port", "dbname", "user", "service"] where isURL(values[keyword] ?? "") {
+        throw PostgresError(
+            .invalidParameters, "the connection keyword \(keyword) contains a URL",
+            hint: """
+                Give the URL alone, such as in DATABASE_URL. Variables such as PGHOST and PGDATABASE, the keywords of a connection and \
+                the service file take single values.
+                """)
+    }
 }
 
 extension ConnectionParameters: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -131,13 +156,10 @@ private func refuseMisplacedAt(_ url: String) throws(PostgresError) {
     }
 }
 
-/// Refuses what the same mistakes leave after parsing. The messages never repeat a part that may come from a password.
-private func refuseSuspiciousParts(_ values: [String: String]) throws(PostgresError) {
-    if let port = values["port"] {
-        let ports = splitList(port)
-        guard ports.allSatisfy({ $0.isEmpty || UInt16($0) != nil }) else {
-            throw invalidParameters("the port is not a number from 1 to 65535")
-        }
+/// The message does not repeat the port, which may be a piece of a password.
+private func refuseInvalidPort(_ values: [String: String]) throws(PostgresError) {
+    guard splitList(values["port"] ?? "").allSatisfy({ $0.isEmpty || UInt16($0) != nil }) else {
+        throw invalidParameters("the port is not a number from 1 to 65535")
     }
 }
 

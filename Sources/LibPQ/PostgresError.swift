@@ -6,7 +6,7 @@
 /// ```
 /// No field contains a password.
 package struct PostgresError: Error, Sendable {
-    /// Which part failed. The type is opaque, so that a new code breaks no caller's `switch`.
+    /// Which part failed. It is no enum, so that `catch PostgresError.Code.cancelled` compares with ``~=(_:_:)``.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
             case invalidParameters, connectionFailed, connectionLost, server, decoding, invalidValue, cancelled

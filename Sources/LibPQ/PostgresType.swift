@@ -8,9 +8,9 @@ package struct PostgresType: RawRepresentable, Hashable, Sendable, CustomStringC
     }
 
     /// For parameters: the server infers the type from the place of the parameter in the statement.
-    package static let inferred = PostgresType(rawValue: 0)
+    static let inferred = PostgresType(rawValue: 0)
     package static let boolean = PostgresType(rawValue: 16)
-    package static let internalCharacter = PostgresType(rawValue: 18)
+    static let internalCharacter = PostgresType(rawValue: 18)
     package static let name = PostgresType(rawValue: 19)
     package static let bigint = PostgresType(rawValue: 20)
     package static let smallint = PostgresType(rawValue: 21)
@@ -26,15 +26,15 @@ package struct PostgresType: RawRepresentable, Hashable, Sendable, CustomStringC
     package static let numeric = PostgresType(rawValue: 1700)
     package static let uuid = PostgresType(rawValue: 2950)
     package static let jsonb = PostgresType(rawValue: 3802)
-    package static let booleanArray = PostgresType(rawValue: 1000)
-    package static let nameArray = PostgresType(rawValue: 1003)
-    package static let smallintArray = PostgresType(rawValue: 1005)
-    package static let integerArray = PostgresType(rawValue: 1007)
-    package static let textArray = PostgresType(rawValue: 1009)
-    package static let characterArray = PostgresType(rawValue: 1014)
-    package static let varcharArray = PostgresType(rawValue: 1015)
-    package static let bigintArray = PostgresType(rawValue: 1016)
-    package static let oidArray = PostgresType(rawValue: 1028)
+    static let booleanArray = PostgresType(rawValue: 1000)
+    static let nameArray = PostgresType(rawValue: 1003)
+    static let smallintArray = PostgresType(rawValue: 1005)
+    static let integerArray = PostgresType(rawValue: 1007)
+    static let textArray = PostgresType(rawValue: 1009)
+    static let characterArray = PostgresType(rawValue: 1014)
+    static let varcharArray = PostgresType(rawValue: 1015)
+    static let bigintArray = PostgresType(rawValue: 1016)
+    static let oidArray = PostgresType(rawValue: 1028)
 
     private static let names: [PostgresType: String] = [
         .boolean: "boolean", .internalCharacter: "\"char\"", .name: "name", .bigint: "bigint", .smallint: "smallint",

@@ -27,14 +27,14 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
 }
 
 extension SQLState {
-    package static let protocolViolation = SQLState(rawValue: "08P01")
+    static let protocolViolation = SQLState(rawValue: "08P01")
     package static let featureNotSupported = SQLState(rawValue: "0A000")
     /// The SQL standard's state for a trigger that does something forbidden. PostgreSQL itself does not use it.
     package static let triggeredActionException = SQLState(rawValue: "09000")
     package static let uniqueViolation = SQLState(rawValue: "23505")
     package static let readOnlyTransaction = SQLState(rawValue: "25006")
     package static let invalidStatementName = SQLState(rawValue: "26000")
-    package static let invalidCatalogName = SQLState(rawValue: "3D000")
+    static let invalidCatalogName = SQLState(rawValue: "3D000")
     package static let serializationFailure = SQLState(rawValue: "40001")
     package static let deadlockDetected = SQLState(rawValue: "40P01")
     package static let insufficientPrivilege = SQLState(rawValue: "42501")
@@ -47,7 +47,7 @@ extension SQLState {
     package static let undefinedFunction = SQLState(rawValue: "42883")
     package static let duplicatePreparedStatement = SQLState(rawValue: "42P05")
     package static let invalidSchemaName = SQLState(rawValue: "3F000")
-    package static let tooManyConnections = SQLState(rawValue: "53300")
+    static let tooManyConnections = SQLState(rawValue: "53300")
     package static let lockNotAvailable = SQLState(rawValue: "55P03")
     /// An error that the server has no other state for.
     package static let internalError = SQLState(rawValue: "XX000")

@@ -10,7 +10,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     /// Later than every other point in time.
     package static let infinity = Timestamp(microsecondsSinceEpoch: .max)
     /// Earlier than every other point in time.
-    package static let negativeInfinity = Timestamp(microsecondsSinceEpoch: .min)
+    static let negativeInfinity = Timestamp(microsecondsSinceEpoch: .min)
 
     package static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.microsecondsSinceEpoch < right.microsecondsSinceEpoch

@@ -137,9 +137,12 @@ struct ClusterDirectory: Sendable {
         // A downloaded project may contain a link here.
         let descriptor = open(lockFile, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure("open", lockFile) }
-        let lock = FileLock(descriptor: descriptor)
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .alreadyRunning(directory: path) }
-        return lock
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            defer { close(descriptor) }
+            if errno == EWOULDBLOCK { throw .alreadyRunning(directory: path) }
+            throw failure("lock", lockFile)
+        }
+        return FileLock(descriptor: descriptor)
     }
 
     /// Reads `postmaster.pid`: the server's process (line 1), and whether the server accepts connections (line 8).

@@ -4,7 +4,7 @@ import Subprocess
 /// The folder that holds PostgreSQL's server programs, and their version.
 package struct PostgresInstallation: Sendable, Hashable {
     /// The oldest major version that Brocot supports.
-    package static let oldestSupportedVersion = 14
+    static let oldestSupportedVersion = 14
 
     /// The folder in which Debian and Ubuntu install each major version's programs, as `<folder>/<major>/bin`.
     static let debianDirectory = "/usr/lib/postgresql"

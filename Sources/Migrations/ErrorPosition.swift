@@ -1,18 +1,13 @@
-/// What the server reports about the place of an error in a statement.
+internal import LibPQ
+
+/// The place of the server's error in a statement.
 struct ErrorPosition {
-    /// The character of the statement, counted from 1.
-    var position: Int?
-    /// The character of `internalQuery`, counted from 1.
-    var internalPosition: Int?
-    /// The text of an inner statement, such as one in the body of a function.
-    var internalQuery: String?
-    /// The calls that were running, innermost first, one per line.
-    var context: String?
+    let error: PostgresError
 
     /// The offset of the error in the script, in Unicode scalars. If the server reports no place, it is the offset of the
     /// statement.
     func offset(of statement: Statement, in script: String) -> Int {
-        if let position { return statement.offset + position - 1 }
+        if let position = error.position { return statement.offset + position - 1 }
         guard let bodyOffset = statement.bodyOffset, let line = blockLines.last else { return statement.offset }
         let scalars = Array(script.unicodeScalars.prefix(statement.end))
         let lineStart = Self.start(ofLine: line, from: bodyOffset, in: scalars)
@@ -23,7 +18,7 @@ struct ErrorPosition {
     /// The lines of the running `DO` blocks, counted from the opening quotes, innermost first. The server's text is in its
     /// own language, but the line is always the first number after the block's name.
     private var blockLines: [Int] {
-        (context ?? "").split(separator: "\n").compactMap { Self.blockLine(in: $0) }
+        (error.context ?? "").split(separator: "\n").compactMap { Self.blockLine(in: $0) }
     }
 
     private static func blockLine(in call: Substring) -> Int? {
@@ -32,8 +27,8 @@ struct ErrorPosition {
 
     /// The place of the internal statement in the script; nil if the script does not contain its exact text.
     private func internalPlace(from start: Int, in scalars: [Unicode.Scalar]) -> Int? {
-        guard let internalQuery, let internalPosition,
-            let innermost = context?.split(separator: "\n").first, Self.blockLine(in: innermost) != nil
+        guard let internalQuery = error.internalQuery, let internalPosition = error.internalPosition,
+            let innermost = error.context?.split(separator: "\n").first, Self.blockLine(in: innermost) != nil
         else { return nil }
         let query = Array(internalQuery.unicodeScalars)
         guard !query.isEmpty, start + query.count <= scalars.count else { return nil }

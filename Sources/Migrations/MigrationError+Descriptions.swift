@@ -45,7 +45,7 @@ extension MigrationError {
     static func describeLockTimeout(_ waited: Duration, _ owners: [LockHolder]) -> String {
         let holder = owners.isEmpty ? "" : " by \(owners.text)"
         return """
-            A lock is held\(holder), and was not released within \(waited.formatted). If another migration is running, wait for its \
+            A lock is held\(holder), and was not released within \(waited.inSeconds). If another migration is running, wait for its \
             end, and try again or raise --lock-timeout. \(owners.map(\.advice).joined(separator: " "))
             """
     }
@@ -55,7 +55,7 @@ extension MigrationError {
     ) -> String {
         var lines: [String] = []
         if let location { lines += ["\(location): error: \(shortened(error.message))", location.excerpt] }
-        lines.append("A lock that the migration needs was not released within \(waited.formatted).")
+        lines.append("A lock that the migration needs was not released within \(waited.inSeconds).")
         if !holders.isEmpty { lines.append("Tables of schema brocot are locked by \(holders.text).") }
         lines += holders.map(\.advice)
         lines.append(
@@ -87,12 +87,4 @@ extension MigrationError {
 extension [LockHolder] {
     /// All of them, in the middle of a sentence.
     package var text: String { map(\.description).joined(separator: ", ") }
-}
-
-extension Duration {
-    /// The duration in seconds, with up to three decimals.
-    fileprivate var formatted: String {
-        let (seconds, milliseconds) = (self.milliseconds / 1000, self.milliseconds % 1000)
-        return milliseconds == 0 ? "\(seconds) s" : "\(seconds).\("\(milliseconds + 1000)".dropFirst()) s"
-    }
 }

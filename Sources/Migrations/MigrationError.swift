@@ -138,3 +138,16 @@ extension MigrationError: CustomStringConvertible {
             + (objects.count > 20 ? ["  and \(objects.count - 20) more"] : [])).joined(separator: "\n")
     }
 }
+
+extension MigrationError {
+    /// The error for what a call in this module threw: ``MigrationError``, `PostgresError`, or `CancellationError` after a cancellation.
+    init(caught error: any Error) {
+        self =
+            switch error {
+            case let error as MigrationError: error
+            case PostgresError.Code.cancelled: .cancelled
+            case let error as PostgresError: .database(error)
+            default: .cancelled
+            }
+    }
+}

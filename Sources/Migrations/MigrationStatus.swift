@@ -11,6 +11,16 @@ package struct AppliedMigration: Sendable, Equatable {
     package let duration: Duration
 }
 
+extension AppliedMigration {
+    init(_ row: Row) throws(PostgresError) {
+        version = try row.decode("version")
+        name = try row.decode("name")
+        checksum = try row.decode("checksum")
+        appliedAt = try row.decode("applied_at")
+        duration = .microseconds(try row.decode("microseconds", as: Int64.self))
+    }
+}
+
 /// How a database's schema relates to a set of migrations.
 package enum SchemaState: String, Sendable {
     /// No migration was ever applied.

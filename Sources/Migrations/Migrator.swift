@@ -53,8 +53,15 @@ package struct Migrator: Sendable {
     package static func foreignTables(
         _ tables: UsedTables, on connection: isolated Connection
     ) throws(PostgresError) -> (objects: [ForeignObject], role: String) {
+        try objects(MigrationQueries.foreignTables(tables), on: connection)
+    }
+
+    /// The rows of a query for objects, their owners, and the name of a role, which is the same in each row.
+    private static func objects(
+        _ query: SQL, on connection: isolated Connection
+    ) throws(PostgresError) -> ([ForeignObject], String) {
         var (objects, role): ([ForeignObject], String) = ([], "")
-        for row in try connection.query(MigrationQueries.foreignTables(tables)) {
+        for row in try connection.query(query) {
             objects.append(ForeignObject(name: try row.decode(0), owner: try row.decode(1)))
             role = try row.decode(2)
         }
@@ -114,12 +121,7 @@ package struct Migrator: Sendable {
     private static func objectsOfOthers(
         on connection: isolated Connection
     ) throws(PostgresError) -> (objects: [ForeignObject], owner: String) {
-        var (objects, owner): ([ForeignObject], String) = ([], "")
-        for row in try connection.query(MigrationQueries.objectsOfOthers) {
-            objects.append(ForeignObject(name: try row.decode(0), owner: try row.decode(1)))
-            owner = try row.decode(2)
-        }
-        return (objects, owner)
+        try objects(MigrationQueries.objectsOfOthers, on: connection)
     }
 
     /// Runs `body` in a transaction that only reads. It is the first that each command does.
@@ -180,7 +182,7 @@ package struct Migrator: Sendable {
     func refuseStandby() async throws(MigrationError) {
         let isStandby: Bool
         do {
-            isStandby = try await connection.isStandby()
+            isStandby = try await connection.run { connection throws(PostgresError) in try connection.isStandby() }
         } catch {
             throw MigrationError(caught: error)
         }

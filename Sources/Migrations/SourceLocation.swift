@@ -6,7 +6,7 @@ package struct SourceLocation: Sendable, Equatable, CustomStringConvertible {
     /// The character in the line, counted from 1.
     package let column: Int
     /// The text of the line.
-    package let lineText: String
+    private let lineText: String
 
     /// `offset` is the number of Unicode scalars before the place. An offset beyond the text means the end of the text.
     init(path: String, text: String, offset: Int) {

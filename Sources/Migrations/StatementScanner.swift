@@ -2,8 +2,8 @@
 /// `BEGIN ATOMIC … END` bodies of routines.
 ///
 /// The rules are those of psql's lexer, with `standard_conforming_strings = on`, and for a text that continues on a later line those of the
-/// server. A quote or comment without an end extends
-/// to the end of the script, and is a statement or a part of one, so that the server reports the error.
+/// server. A quote or comment without an end extends to the end of the script, and is a statement or a part of one, so that the server
+/// reports the error.
 struct StatementScanner {
     private let scalars: [Unicode.Scalar]
     private var offset = 0

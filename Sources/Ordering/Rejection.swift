@@ -2,7 +2,8 @@ import FoundationEssentials
 
 /// Why a move was rejected.
 public struct Rejection: Error, Equatable, Sendable {
-    /// The rule that was broken. The raw value is the value of `brocot.move_log.error_code`.
+    /// The rule that was broken. The raw value is the value of `brocot.move_log.error_code`. Later versions may add codes, so give a `switch` a
+    /// `default`.
     public enum Code: String, Sendable, CaseIterable {
         /// The table is not registered in `brocot.ordered_tables`.
         case unknownOrderedTable = "unknown_ordered_table"

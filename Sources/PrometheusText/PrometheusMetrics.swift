@@ -44,16 +44,6 @@ package final class PrometheusMetrics: MetricsFactory {
         series(label, dimensions, .counter) { ValueSeries() }
     }
 
-    package func makeFloatingPointCounter(
-        label: String, dimensions: [(String, String)]
-    ) -> any FloatingPointCounterHandler {
-        series(label, dimensions, .counter) { ValueSeries() }
-    }
-
-    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        series(label, dimensions, .gauge) { ValueSeries() }
-    }
-
     package func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
@@ -66,8 +56,6 @@ package final class PrometheusMetrics: MetricsFactory {
     }
 
     package func destroyCounter(_ handler: any CounterHandler) { forget(handler) }
-    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { forget(handler) }
-    package func destroyMeter(_ handler: any MeterHandler) { forget(handler) }
     package func destroyRecorder(_ handler: any RecorderHandler) { forget(handler) }
     package func destroyTimer(_ handler: any TimerHandler) { forget(handler) }
 

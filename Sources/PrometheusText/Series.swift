@@ -8,17 +8,13 @@ protocol Series: AnyObject, Sendable {
 }
 
 /// The number of a counter or a gauge.
-final class ValueSeries: Series, CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler {
+final class ValueSeries: Series, CounterHandler, RecorderHandler {
     private let value = Mutex(0.0)
 
-    func increment(by amount: Int64) { increment(by: Double(amount)) }
-    func increment(by amount: Double) { value.withLock { $0 += amount } }
-    func decrement(by amount: Double) { value.withLock { $0 -= amount } }
-    func set(_ new: Int64) { set(Double(new)) }
-    func set(_ new: Double) { value.withLock { $0 = new } }
-    func record(_ new: Int64) { set(Double(new)) }
-    func record(_ new: Double) { set(new) }
-    func reset() { set(0.0) }
+    func increment(by amount: Int64) { value.withLock { $0 += Double(amount) } }
+    func record(_ new: Int64) { record(Double(new)) }
+    func record(_ new: Double) { value.withLock { $0 = new } }
+    func reset() { record(0.0) }
 
     func lines(_ name: String, _ labels: String) -> String {
         "\(name)\(braced(labels)) \(number(value.withLock { $0 }))\n"

@@ -44,7 +44,7 @@ package final class ProbeServer: Service {
     /// - Throws: ``ProbeServerError`` if the server can't listen on the address.
     package static func start(
         at address: ProbeAddress, routes: Routes, patience: Duration = .seconds(10)
-    ) async throws -> ProbeServer {
+    ) async throws(ProbeServerError) -> ProbeServer {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let connections = OpenConnections()
         let patience = TimeAmount(patience)

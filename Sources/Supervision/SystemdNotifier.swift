@@ -10,7 +10,7 @@ import ServiceLifecycle
 ///
 /// It does nothing if systemd did not start the process as a unit with `Type=notify`.
 package struct SystemdNotifier: Service {
-    /// Functions that read the state to report. Each is called every few seconds at most.
+    /// Functions that read the state to report. Until the service is ready they are called 20 times a second, then every few seconds.
     package struct Probe: Sendable {
         /// Whether requests are being applied.
         let isReady: @Sendable () -> Bool

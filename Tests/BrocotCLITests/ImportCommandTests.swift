@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LibPQ
 import Subprocess
 import TestPostgres
@@ -39,6 +40,49 @@ import Testing
             "SELECT rank_num || '/' || rank_den FROM brocot.items WHERE item = 'a'"
         ).single()
         #expect(try rank.decode(0, as: String.self) == "4/1")
+    }
+
+    @Test(
+        "On a terminal, an error of brocot import begins a line after the progress bar",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: terminal)))
+    func errorAfterProgressBar() async throws {
+        try await TestDatabase.current.observer.execute(
+            script: """
+                CREATE FUNCTION public.skip() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+                CREATE TRIGGER skip BEFORE INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION public.skip();
+                """)
+        let shown = try await onTerminal((1...1_000).map { "item \($0)" })
+        #expect(shown.contains(/importing kB [█░]+ [0-9]+ of [0-9]+\n[^█░\n]+\n/), "\(shown)")
+    }
+
+    @Test(
+        "On a terminal, brocot import of a short file shows neither a progress bar nor an empty line",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: terminal)))
+    func noProgressBar() async throws {
+        #expect(try await onTerminal(["a"]) == "Imported 1 item into list \"l\".\n")
+    }
+
+    private static let terminal = "/usr/bin/script"
+
+    /// What an import of these lines shows on a terminal.
+    private func onTerminal(_ lines: [String]) async throws -> String {
+        var shown = ""
+        try await withTemporaryFolder { folder in
+            let file = "\(folder)/items"
+            try Data(lines.map { $0 + "\n" }.joined().utf8).write(to: URL(filePath: file))
+            let url = TestDatabase.current.url
+            shown = try await withDeadline("the import on a terminal ended") {
+                try await Subprocess.run(
+                    .path(.init(Self.terminal)),
+                    arguments: [
+                        "--quiet", "--flush", "--command", "\(BrocotProgram.path) import l < \(file)", "/dev/null",
+                    ],
+                    environment: .inherit.updating(["BROCOT_DATABASE_URL": url]), input: .none,
+                    output: .string(limit: 1 << 20), error: .discarded
+                ).standardOutput
+            }
+        }
+        return shown.replacing("\r\n", with: "\n")
     }
 
     @Test("brocot import without lines does nothing") func nothing() async throws {

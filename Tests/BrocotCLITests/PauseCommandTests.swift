@@ -181,6 +181,13 @@ import Testing
         #expect(names == (arguments == ["pause", "groceries"]), "\(result.errors)")
     }
 
+    @Test(
+        "The advice to pause a list quotes its name for a shell", arguments: [("my list", "'my list'"), ("$x", "'$x'")])
+    func quotedAdvice(list: String, quoted: String) async throws {
+        let result = try await BrocotProcess.run("pause", list)
+        #expect(result.exitCode == 2 && result.errors.contains("brocot pause items \(quoted)\n"), "\(result.errors)")
+    }
+
     @Test("brocot pause of a list that the table can't have exits with 2, without names of functions")
     func impossibleList() async throws {
         let connection = try await TestDatabase.current.observer

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import LibPQ
+import Subprocess
 import SupervisionHarness
 import TestPostgres
 import Testing
@@ -73,6 +74,39 @@ import Testing
         #expect(result.exitCode == 2)
         #expect(!result.errors.contains("zz"), "\(result.errors)")
     }
+
+    @Test(
+        "A URL in the place of a host or of a database's name is refused with 2, and its password is in no message",
+        arguments: [
+            ["PGDATABASE": url], ["PGHOST": url], ["PGPORT": url], ["PGSERVICE": url],
+            ["DATABASE_URL": "host=/nowhere dbname=\(url)"],
+        ] as [[Environment.Key: String]])
+    func nestedURL(environment: [Environment.Key: String]) async throws {
+        for command in [["show", "l"], ["daemon"]] {
+            let result = try await BrocotProcess.run(command, databaseURL: "", environment: environment)
+            #expect(result.exitCode == 2 && result.errors.contains("contains a URL"), "\(result.errors)")
+            #expect(!result.errors.contains("geheim77"), "\(result.errors)")
+        }
+        let settings = try await BrocotProcess.run(
+            "daemon", "--dump-config", databaseURL: "", environment: environment)
+        #expect(settings.exitCode == 0 && !settings.output.contains("geheim77"), "\(settings.output)")
+    }
+
+    @Test("A URL in a service file is refused with 2, and its password is in no message")
+    func urlOfService() async throws {
+        try await withTemporaryFolder { folder in
+            let file = "\(folder)/services"
+            try Data("[app]\nhost=/nowhere\ndbname=\(Self.url)\n".utf8).write(to: URL(filePath: file))
+            for (url, service) in [("service=app", ""), ("", "app")] {
+                let result = try await BrocotProcess.run(
+                    "show", "l", databaseURL: url, environment: ["PGSERVICEFILE": file, "PGSERVICE": service])
+                #expect(result.exitCode == 2 && result.errors.contains("contains a URL"), "\(result.errors)")
+                #expect(!result.errors.contains("geheim77"), "\(result.errors)")
+            }
+        }
+    }
+
+    private static let url = "postgresql://bd:geheim77@h/app"
 
     @Test("Hostile text of a database stays on its line of the log, and can't control a terminal", .database)
     func hostileText() async throws {

@@ -83,6 +83,19 @@ struct ConnectionFailureTests {
         #expect(error.code == .invalidParameters, "\(error)")
     }
 
+    @Test(arguments: ["host", "hostaddr", "port", "dbname", "user", "service"])
+    func `A URL as the value of a keyword is refused before a name is looked up, and is in no message`(
+        _ keyword: String
+    ) async throws {
+        var parameters = try ConnectionParameters(url: "host=127.0.0.1 port=1 dbname=app user=ann")
+        parameters[keyword] = "postgresql://ann:s3,cret@db/app"
+        let error = try await failure(parameters)
+        #expect(error.code == .invalidParameters)
+        #expect(error.message == "the connection keyword \(keyword) contains a URL")
+        #expect(!(error.description + parameters.summary).contains("s3"))
+        #expect(!(error.description + parameters.summary).contains("cret"))
+    }
+
     @Test func `A missing socket is reported as unreachable`() async throws {
         let error = try await failure(ConnectionParameters(url: "host=/nowhere dbname=app user=ann"))
         #expect(error.connectionFailure == .unreachable)

@@ -117,7 +117,7 @@ import Testing
         async let error = postgresError { _ = try await connection.query("SELECT 1") }
         let link = try #require(await answer.reached(within: .seconds(60)))
         #expect(try await error.code == .connectionLost)
-        #expect(try await error.message == "the server has not answered for 1.0 seconds: closing the connection")
+        #expect(try await error.message == "the server has not answered for 1 s: closing the connection")
         #expect(await connection.isLost)
         link.proceed()
     }

@@ -55,6 +55,25 @@ import Testing
     }
 
     @Test(.database(migrated: false, mostlyWaits: true))
+    func `A cancellation also stops the test of notifications while it looks for a pooler`() async throws {
+        let (listener, proxy) = try await connectThroughProxy()
+        defer { proxy.close() }
+        let parameters = try ConnectionParameters(url: TestDatabase.current.url)
+        let request = proxy.nextStop(.beforeRequest) { $0.text.contains("pg_backend_pid") }
+        let ended = Flag()
+        let test = Task {
+            defer { ended.set() }
+            return try await postgresError {
+                _ = try await listener.receivesNotification(on: "news", from: parameters)
+            }
+        }
+        _ = try #require(await request.reached(within: .seconds(60)))
+        test.cancel()
+        try await eventually("the test of notifications ended") { ended.isSet }
+        #expect(try await test.value.code == .cancelled)
+    }
+
+    @Test(.database(migrated: false, mostlyWaits: true))
     func `The notification of a slow server is waited for`() async throws {
         let (sender, proxy) = try sender()
         defer { proxy.close() }

@@ -232,18 +232,20 @@ import Testing
             try connection.transaction { connection in
                 try connection.execute("INSERT INTO numbers VALUES (1)")
                 #expect(throws: PostgresError.self) {
-                    try connection.savepoint("a \"b\"") { connection in
+                    try connection.savepoint("a \"b\"") { connection throws(PostgresError) in
                         try connection.execute("INSERT INTO numbers VALUES (2)")
                         try connection.execute("SELECT 1/0")
                     }
                 }
                 #expect(throws: Interruption.self) {
-                    try connection.savepoint("a \"b\"") { connection in
+                    try connection.savepoint("a \"b\"", wrapping: { $0 }) { connection throws(any Error) in
                         try connection.execute("INSERT INTO numbers VALUES (3)")
                         throw Interruption()
                     }
                 }
-                let count = try connection.savepoint("c") { try $0.execute("INSERT INTO numbers VALUES (4)") }
+                let count = try connection.savepoint("c") { connection throws(PostgresError) in
+                    try connection.execute("INSERT INTO numbers VALUES (4)")
+                }
                 #expect(count == 1)
             }
         }
@@ -255,7 +257,7 @@ import Testing
         try await connection.run { connection in
             try connection.transaction { connection in
                 let error = try #require(throws: PostgresError.self) {
-                    try connection.savepoint("s") { connection in
+                    try connection.savepoint("s") { connection throws(PostgresError) in
                         try connection.execute("INSERT INTO numbers VALUES (2)")
                         _ = try? connection.execute("SELECT 1/0")
                     }

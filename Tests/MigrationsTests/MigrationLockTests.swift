@@ -42,7 +42,7 @@ import Testing
             #expect(.now - start >= .milliseconds(300))
             #expect(
                 "\(error)".hasPrefix(
-                    "A lock is held by process \(holder.backendProcessIdentifier), and was not released within 0.300 s."
+                    "A lock is held by process \(holder.backendProcessIdentifier), and was not released within 0.3 s."
                 ))
         }
         #expect(try await migrator.status().state == .missing)

@@ -3,6 +3,12 @@ import LibPQ
 import TestPostgres
 import Testing
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 @testable import Migrations
 
 @Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigratorTests {
@@ -30,6 +36,26 @@ import Testing
         // After the first migration, the server can compute no checksum.
         let set = try migrations("ALTER FUNCTION pg_catalog.sha256(bytea) RENAME TO old_sha256", "SELECT 1", "SELECT 2")
         #expect(try await Migrator(connection: connection, set: set).up().count == 3)
+    }
+
+    @Test("A cancellation also ends the question whether the server is a standby")
+    func cancelledQuestion() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let migrator = Migrator(connection: connection)
+        kill(connection.backendProcessIdentifier, SIGSTOP)
+        defer { kill(connection.backendProcessIdentifier, SIGCONT) }
+        let ended = Flag()
+        let task = Task {
+            defer { ended.set() }
+            try await migrator.refuseStandby()
+        }
+        task.cancel()
+        try await eventually("the question ended") { ended.isSet }
+        let error = await #expect(throws: MigrationError.self) { try await task.value }
+        guard case .cancelled? = error else {
+            Issue.record("threw \(error.map { "\($0)" } ?? "nothing")")
+            return
+        }
     }
 
     @Test("Only pending migrations are applied") func appliesOnlyWhatIsPending() async throws {

@@ -7,7 +7,7 @@ struct ConnectionSettings {
     let databaseURL: Setting<String?>
 
     /// - Throws: ``CommandFailure`` `.usage`, which names the setting and its source.
-    init(_ reader: SettingsReader) throws {
+    init(_ reader: SettingsReader) throws(CommandFailure) {
         // An empty variable counts as not set. An empty option is a mistake, such as a shell variable that is not set.
         databaseURL = try reader.text("database_url", wanted: "a URL that is not empty") { $0.isEmpty ? nil : $0 }
     }

@@ -56,7 +56,7 @@ struct DaemonSettings {
     let log: LogSettings
 
     /// - Throws: ``CommandFailure`` `.usage`, which names the setting and its source.
-    init(_ reader: SettingsReader) throws {
+    init(_ reader: SettingsReader) throws(CommandFailure) {
         connection = try ConnectionSettings(reader)
         workers = try reader.integer("workers", in: Self.workerCounts, standard: DaemonConfiguration.defaultWorkers)
         connectWait = try reader.integer("connect_wait", in: 0...Self.day, standard: Self.defaultConnectWait)
@@ -78,7 +78,7 @@ struct DaemonSettings {
     /// How long decided requests stay in the log; nil means for ever.
     ///
     /// - Throws: ``CommandFailure`` `.usage`, which names the setting and its source.
-    static func logRetention(_ reader: SettingsReader) throws -> Setting<Duration?> {
+    static func logRetention(_ reader: SettingsReader) throws(CommandFailure) -> Setting<Duration?> {
         try reader.integer("log_retention", in: 0...36_500, standard: DaemonConfiguration.defaultLogRetentionDays)
             .map { $0 == 0 ? nil : .seconds($0 * day) }
     }
@@ -103,24 +103,20 @@ struct DaemonSettings {
         func row<Value>(_ setting: Setting<Value>, _ value: String) -> [String] {
             [setting.key, value, "\(setting.source)"]
         }
-        func seconds(_ duration: Duration) -> String {
-            let (whole, rest) = (duration.components.seconds, duration.milliseconds % 1_000)
-            return rest == 0 ? "\(whole) s" : "\(Double(duration.milliseconds) / 1_000) s"
-        }
         let days = logRetention.value.map { $0.components.seconds / Int64(Self.day) }
         return ColumnText(
             header: ["setting", "value", "from"], alignments: [.left, .left, .left],
             rows: [
                 row(connection.databaseURL, parameters.summary), row(workers, "\(workers.value)"),
-                row(connectWait, seconds(connectWait.value)), row(idleTimeout, seconds(idleTimeout.value)),
+                row(connectWait, connectWait.value.inSeconds), row(idleTimeout, idleTimeout.value.inSeconds),
                 row(
                     pollInterval,
                     pollInterval.value == .zero
-                        ? "never" : seconds(pollInterval.value ?? DaemonConfiguration.defaultPollInterval)),
+                        ? "never" : (pollInterval.value ?? DaemonConfiguration.defaultPollInterval).inSeconds),
                 row(maxDelay, "\(maxDelay.value.milliseconds) ms"),
                 row(onPoison, (onPoison.value ?? PoisonSetting()).description),
                 row(logRetention, days.map { "\($0) days" } ?? "for ever"),
-                row(http, http.value.map { "\($0)" } ?? "none"), row(stallAfter, seconds(stallAfter.value)),
+                row(http, http.value.map { "\($0)" } ?? "none"), row(stallAfter, stallAfter.value.inSeconds),
                 row(log.format, (log.format.value ?? .text).rawValue),
                 row(log.level, (log.level.value ?? .info).rawValue),
             ])

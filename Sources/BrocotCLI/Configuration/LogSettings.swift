@@ -6,7 +6,7 @@ struct LogSettings {
     let level: Setting<Logger.Level?>
 
     /// - Throws: ``CommandFailure`` `.usage`, which names the setting and its source.
-    init(_ reader: SettingsReader) throws {
+    init(_ reader: SettingsReader) throws(CommandFailure) {
         format = try reader.text("log_format", wanted: "text or json", as: { LogFormat(rawValue: $0) })
         level = try reader.text(
             "log_level", wanted: "trace, debug, info, notice, warning, error or critical",

@@ -40,7 +40,7 @@ struct SettingsReader {
     /// A whole number.
     ///
     /// - Throws: ``CommandFailure`` `.usage`, which names the source of what is wrong.
-    func integer(_ key: String, in range: ClosedRange<Int>, standard: Int) throws -> Setting<Int> {
+    func integer(_ key: String, in range: ClosedRange<Int>, standard: Int) throws(CommandFailure) -> Setting<Int> {
         let setting = try integer(key, in: range)
         return Setting(key: key, value: setting.value ?? standard, source: setting.source)
     }
@@ -48,7 +48,7 @@ struct SettingsReader {
     /// A whole number; nil if no source has it.
     ///
     /// - Throws: ``CommandFailure`` `.usage`, which names the source of what is wrong.
-    func integer(_ key: String, in range: ClosedRange<Int>) throws -> Setting<Int?> {
+    func integer(_ key: String, in range: ClosedRange<Int>) throws(CommandFailure) -> Setting<Int?> {
         try text(key, wanted: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
             Int(text).flatMap { range.contains($0) ? $0 : nil }
         }
@@ -59,7 +59,7 @@ struct SettingsReader {
     /// - Throws: ``CommandFailure`` `.usage`, which names the source of what is wrong.
     func text<Value>(
         _ key: String, wanted: String, as read: (String) -> Value?
-    ) throws -> Setting<Value?> {
+    ) throws(CommandFailure) -> Setting<Value?> {
         let text = reader.string(forKey: ConfigKey([key]), isSecret: true)
         let setting = Setting<Value?>(
             key: key, value: text.flatMap(read), source: try source(of: key, wanted: wanted))
@@ -71,7 +71,7 @@ struct SettingsReader {
     }
 
     /// The source of the value that was read last.
-    private func source(of key: String, wanted: String) throws -> SettingSource {
+    private func source(of key: String, wanted: String) throws(CommandFailure) -> SettingSource {
         let results = recorder.lastResults
         for (number, result) in results.enumerated() {
             switch result.result {

@@ -140,18 +140,17 @@ extension Connection {
             switch readiness {
             case .socket: return
             case .woken: break
-            case .timedOut where cancelledAt == nil:
+            case .timedOut:
                 // Otherwise the server would go on with the statement, and keep its locks.
                 interruption.requestCancellation()
-                throw noAnswer()
-            case .timedOut: interruption.requestCancellation()
+                if cancelledAt == nil, let answerTimeout { throw noAnswer(within: answerTimeout) }
             }
         }
     }
 
-    private func noAnswer() -> PostgresError {
-        return PostgresError(
-            .connectionLost, "the server has not answered for \(answerTimeout ?? .zero): closing the connection",
+    private func noAnswer(within limit: Duration) -> PostgresError {
+        PostgresError(
+            .connectionLost, "the server has not answered for \(limit.inSeconds): closing the connection",
             hint: """
                 A pooler or proxy between this program and the server may have lost the connection, or the pooler may have no \
                 connection left (default_pool_size of PgBouncer).

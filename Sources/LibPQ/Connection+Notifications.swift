@@ -54,7 +54,8 @@ extension Connection {
         on channel: String, from sender: ConnectionParameters, sendingWithin limit: Duration = longestSending
     ) async throws(PostgresError) -> Bool {
         let payload = "test \(UInt64.random(in: 0 ... .max))"
-        let longestDelivery = try await Self.longestDelivery(isDirect: isDirect())
+        let isDirect = try await run { connection throws(PostgresError) in try connection.isDirect() }
+        let longestDelivery = Self.longestDelivery(isDirect: isDirect)
         try await Self.notify(channel, payload, from: sender, within: limit, logger)
         return try await run { connection throws(PostgresError) in
             let deadline = ContinuousClock.now + longestDelivery
@@ -97,7 +98,8 @@ extension Connection {
             return try result.get()
         }
         throw PostgresError(
-            .connectionFailed, "a second connection, which sends a notification, had no answer within \(duration)"
+            .connectionFailed,
+            "a second connection, which sends a notification, had no answer within \(duration.inSeconds)"
         )
     }
 

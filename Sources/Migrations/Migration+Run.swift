@@ -18,33 +18,7 @@ extension Migration {
     }
 
     private func migrationError(of statement: Statement, by serverError: PostgresError) -> MigrationError {
-        let position = ErrorPosition(
-            position: serverError.position, internalPosition: serverError.internalPosition,
-            internalQuery: serverError.internalQuery,
-            context: serverError.context)
+        let position = ErrorPosition(error: serverError)
         return .refused(at: location(offset: position.offset(of: statement, in: sql)), by: serverError)
-    }
-}
-
-extension AppliedMigration {
-    init(_ row: Row) throws(PostgresError) {
-        version = try row.decode("version")
-        name = try row.decode("name")
-        checksum = try row.decode("checksum")
-        appliedAt = try row.decode("applied_at")
-        duration = .microseconds(try row.decode("microseconds", as: Int64.self))
-    }
-}
-
-extension MigrationError {
-    /// The error for what a call in this module threw: ``MigrationError``, `PostgresError`, or `CancellationError` after a cancellation.
-    init(caught error: any Error) {
-        self =
-            switch error {
-            case let error as MigrationError: error
-            case PostgresError.Code.cancelled: .cancelled
-            case let error as PostgresError: .database(error)
-            default: .cancelled
-            }
     }
 }

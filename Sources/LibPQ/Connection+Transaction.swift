@@ -1,39 +1,3 @@
-internal import CLibPQ
-
-/// A transaction's isolation level and access mode. BEGIN always states them, because the default of a server or role may
-/// differ.
-package struct TransactionMode: Sendable {
-    let clause: String
-    /// A statement that changes the `search_path`, which is sent together with BEGIN.
-    fileprivate let searchPath: String?
-
-    fileprivate var isReadOnly: Bool { clause.hasSuffix("READ ONLY") }
-
-    /// Every statement sees what was committed before it began; may write. The schemas of the session's `search_path` stay in
-    /// it, because users' triggers may need them. So each operator and function must have exactly the types of its arguments,
-    /// or be qualified: see docs/decisions/pg-catalog-first.md.
-    package static let readCommitted = TransactionMode(
-        clause: "ISOLATION LEVEL READ COMMITTED READ WRITE",
-        searchPath: "SELECT \(SearchPath.putSystemCatalogFirstAndTemporaryLast.text)")
-    /// The same, for sessions in which triggers of users fire. A trigger may have changed the session's `search_path`, or have taken
-    /// advisory locks of the session. The next transaction undoes both, so that they don't reach other users' tables.
-    package static let readCommittedAfterTriggers = TransactionMode(
-        clause: readCommitted.clause,
-        searchPath: """
-            RESET search_path; SELECT \(SearchPath.putSystemCatalogFirstAndTemporaryLast.text), \
-            pg_catalog.pg_advisory_unlock_all()
-            """)
-    /// The same as ``readCommitted``, but only `pg_catalog` is searched. For statements that fire no trigger of a user.
-    package static let readCommittedInSystemCatalog = TransactionMode(
-        clause: readCommitted.clause, searchPath: SearchPath.setSystemCatalogOnly)
-    /// All statements see the same moment; may not write. Only `pg_catalog` is searched, because no trigger fires.
-    package static let repeatableReadOnly = TransactionMode(
-        clause: "ISOLATION LEVEL REPEATABLE READ READ ONLY", searchPath: SearchPath.setSystemCatalogOnly)
-    /// For statements of the library's user: like ``readCommitted``, but the session's `search_path` stays unchanged and
-    /// no snapshot is taken yet, so the first statement may still choose another isolation level.
-    package static let callersReadCommitted = TransactionMode(clause: readCommitted.clause, searchPath: nil)
-}
-
 extension Connection {
     /// Runs `body` in a transaction. The transaction is committed, or rolled back if `body` throws. The `settings` (names
     /// and values) are SET LOCAL in the same round trip as BEGIN. Names without a schema are looked up in `pg_catalog`
@@ -102,13 +66,6 @@ extension Connection {
     package func savepoint<Value>(
         _ name: String, _ body: (isolated Connection) throws(PostgresError) -> Value
     ) throws(PostgresError) -> Value {
-        try savepoint(name, wrapping: { $0 }, body)
-    }
-
-    /// The same, for a `body` that throws errors of several types.
-    package func savepoint<Value>(
-        _ name: String, _ body: (isolated Connection) throws -> Value
-    ) throws -> Value {
         try savepoint(name, wrapping: { $0 }, body)
     }
 

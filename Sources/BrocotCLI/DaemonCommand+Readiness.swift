@@ -1,0 +1,91 @@
+import Daemon
+import LibPQ
+import Logging
+import Migrations
+
+/// What a daemon requires of the server and the schema, at its start and later.
+extension DaemonCommand {
+    static func readinessCheck(
+        _ requireSchema: @escaping @Sendable (Connection) async throws -> Void
+    ) -> DaemonConfiguration.ReadinessCheck {
+        { connection in
+            do {
+                try await connection.requireWritable()
+                try await requireSchema(connection)
+                return nil
+            } catch let failure as CommandFailure {
+                return failure.description
+            } catch {
+                // For example because a right was revoked, or a table is locked. A lost connection is for the listener.
+                let cause = Connection.serverError(in: error)
+                guard error is MigrationError || cause?.code == .server, cause?.isConnectionLost != true else {
+                    throw error
+                }
+                return "\(error)"
+            }
+        }
+    }
+
+    /// Waits for a server that can be written to, with a schema that this program knows. The server may go away in the meantime. `health`
+    /// gets the reason of each failure.
+    static func waitForSchema(
+        _ parameters: ConnectionParameters, naming tables: [String], atMost limit: Duration, health: DaemonHealth,
+        logger: Logger
+    ) async throws {
+        let deadline = ContinuousClock.now + limit
+        var backoff = Backoff(first: .milliseconds(100), longest: .seconds(2))
+        var loggedError: String?
+        while true {
+            do {
+                let first = try await Connection.connect(parameters, logger: logger)
+                return try await checkSchema(on: first, naming: tables, logger: logger)
+            } catch {
+                guard let cause = Connection.serverError(in: error), cause.mayPassByItself, .now < deadline else {
+                    throw error
+                }
+                let message: Logger.Message =
+                    switch (cause.code, cause.sqlState) {
+                    case (.connectionFailed, _): "waiting for the server"
+                    case (_, .lockNotAvailable?): "a table is locked; trying again. See table locks of brocot doctor"
+                    default: "the server went away; trying again"
+                    }
+                health.note(reasonNotStarted: "\(error)")
+                if loggedError != "\(error)" {
+                    logger.info(message, metadata: ["server": "\(parameters.summary)", "error": "\(error)"])
+                    loggedError = "\(error)"
+                }
+            }
+            // The last pause is shortened, so that the last attempt is at the deadline.
+            try await Task.sleep(for: min(backoff.pause(), deadline - .now))
+        }
+    }
+
+    private static func checkSchema(on first: Connection, naming tables: [String], logger: Logger) async throws {
+        try await first.requireWritable()
+        try await first.advisingGrant(.daemon) {
+            try await first.requireSchema()
+            try await first.requireTrusted(.all)
+        }
+        // If the server goes away now, only this warning is lost.
+        for table in (try? await first.unregistered(tables)) ?? [] {
+            logger.warning("--on-poison names a table that is not registered", metadata: ["table": "\(table)"])
+        }
+        do {
+            try await first.requireAllRows()
+        } catch let failure as CommandFailure {
+            // The administrator may give the right while the daemon runs.
+            logger.error("\(failure)")
+        }
+        logger.info("connected", metadata: ["database": "\(first.summary)"])
+        await first.close()
+    }
+}
+
+extension PostgresError {
+    /// Whether waiting may help: the server went away, is starting, or can't be reached, or a table is locked.
+    fileprivate var mayPassByItself: Bool {
+        sqlState == .lockNotAvailable
+            || isConnectionLost && !isForbiddenByPooler
+                && (code != .connectionFailed || connectionFailure?.mayPass == true)
+    }
+}

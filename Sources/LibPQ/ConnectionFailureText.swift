@@ -1,0 +1,132 @@
+/// Turns libpq's message about a failed connection into an error.
+///
+/// With verbose messages, the server's error reads `SEVERITY:  SQLSTATE: text` and then `LOCATION: …`. The severity is in
+/// the server's language.
+func connectionFailure(_ account: String, at parameters: ConnectionParameters) -> PostgresError {
+    var sqlState: SQLState?
+    var lines: [String] = []
+    // Lines that begin with a tab are libpq's hints.
+    for line in account.split(whereSeparator: \.isNewline) where !line.hasPrefix("LOCATION:") && !line.hasPrefix("\t") {
+        let (state, text) = splitState(line)
+        sqlState = state ?? sqlState
+        lines.append(text)
+    }
+    let message = trimmed(lines.joined(separator: "\n"))
+    let reason = classify(sqlState, message)
+    return PostgresError(
+        fields: .init(
+            code: .connectionFailed, message: message.isEmpty ? "the server closed the connection" : message,
+            connectionFailure: reason, sqlState: sqlState,
+            hint: hint(after: sqlState, message, parameters) ?? hint(for: reason, message, parameters),
+            isConnectionLost: true))
+}
+
+/// The error if libpq refuses the parameters themselves, such as an unknown `sslmode` or a service that is not defined; nil if it began
+/// to connect.
+func invalidParameters(_ account: String, at parameters: ConnectionParameters) -> PostgresError? {
+    let failure = connectionFailure(account, at: parameters)
+    // Once libpq has an address, its message begins with it.
+    guard failure.connectionFailure == .other, !account.contains(/^(connection to|could not connect to) server/) else {
+        return nil
+    }
+    return PostgresError(
+        .invalidParameters, failure.message,
+        hint: "Check the URL, the variables of the environment whose names begin with PG, and the service file.")
+}
+
+/// Takes `28P01: ` out of `FATAL:  28P01: password authentication failed`.
+private func splitState(_ line: Substring) -> (SQLState?, String) {
+    var rest = line
+    while let colon = rest.firstIndex(of: ":") {
+        rest = rest[colon...]
+        let candidate = rest.dropFirst(3).prefix(5)
+        let isState =
+            candidate.utf8.count == 5
+            && candidate.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) }
+        let text = rest.dropFirst(8)
+        if isState, rest.hasPrefix(":  "), text.hasPrefix(": ") {
+            return (SQLState(rawValue: String(candidate)), line[..<colon] + ":  " + text.dropFirst(2))
+        }
+        rest = rest.dropFirst()
+    }
+    return (nil, String(line))
+}
+
+/// Finds the kind of failure. libpq's own messages are in English here, because this program sets no locale.
+private func classify(_ sqlState: SQLState?, _ message: String) -> PostgresError.ConnectionFailure {
+    switch sqlState {
+    case .invalidCatalogName?: return .noSuchDatabase
+    case let state? where state.classCode == "28": return .authenticationFailed
+    case let state? where state.isCausedByServer: return .notAccepting
+    default: break
+    }
+    if let refusal = PoolerRefusal(sqlState, message) { return refusal.mayPass ? .notAccepting : .other }
+    // PgBouncer's other messages repeat what its server said, mostly that the server is starting or stopping.
+    return failuresByMessage.first { message.contains($0.text) }?.failure
+        ?? (sqlState == .protocolViolation ? .notAccepting : .other)
+}
+
+/// Parts of messages without a useful SQLSTATE: libpq's own, and PgBouncer's, which all have the SQLSTATE 08P01.
+private let failuresByMessage: [(text: String, failure: PostgresError.ConnectionFailure)] = [
+    ("no such database", .noSuchDatabase),
+    ("no such user", .authenticationFailed),
+    ("role \"", .authenticationFailed),
+    ("root certificate file \"", .other),
+    ("\" does not exist", .noSuchDatabase),
+    ("authentication failed", .authenticationFailed),
+    ("fe_sendauth: no password supplied", .authenticationFailed),
+    ("(server down)", .notAccepting),
+    ("server login has been failing", .notAccepting),
+    ("pgbouncer cannot connect to server", .notAccepting),
+    ("server conn crashed", .notAccepting),
+    ("could not fork new process for connection", .notAccepting),
+    ("session is read-only", .standby),
+    ("server is in hot standby mode", .standby),
+    ("could not translate host name", .unreachable),
+    ("Connection refused", .unreachable),
+    ("No such file or directory", .unreachable),
+    ("Network is unreachable", .unreachable),
+    ("No route to host", .unreachable),
+    ("server closed the connection unexpectedly", .unreachable),
+    ("Connection reset", .unreachable),
+    ("Connection timed out", .unreachable),
+]
+
+/// What to do if the server itself refuses the connection.
+private func hint(after sqlState: SQLState?, _ message: String, _ parameters: ConnectionParameters) -> String? {
+    switch sqlState {
+    case .tooManyConnections?:
+        """
+        Use fewer connections, or raise max_connections, or the CONNECTION LIMIT of the role or the database. A daemon needs one \
+        connection for each worker and one more, and another one for moments.
+        """
+    // The server refuses a setting in `options` with the same SQLSTATE.
+    case .insufficientPrivilege? where message.contains("for database "):
+        "As the database's owner: \(parameters.connectCommand)"
+    default: PoolerRefusal(sqlState, message)?.hint
+    }
+}
+
+private func hint(
+    for reason: PostgresError.ConnectionFailure, _ message: String, _ parameters: ConnectionParameters
+) -> String? {
+    switch reason {
+    case .unreachable:
+        "Is the server running, and are host and port right? Tried: \(parameters.summary)."
+            + (parameters.adviceWithoutServer.map { "\n\($0)" } ?? "")
+    case .authenticationFailed: "Check user and password (URL, PGPASSWORD or ~/.pgpass), and the server's pg_hba.conf."
+    case .noSuchDatabase: "Create the database, or name another. Tried: \(parameters.summary)."
+    case .standby where message.contains("session is read-only"):
+        """
+        Connect to the primary server: a standby can't be written to. If this is the primary, default_transaction_read_only is on for the \
+        role, the database or the server: switch it off, or use target_session_attrs=primary instead of read-write.
+        """
+    case .standby: "Connect to the primary server: a standby can't be written to."
+    case .other where message.contains("certificate"):
+        """
+        With sslmode=verify-full, sslrootcert is the file of the authority that signed the server's certificate, and the \
+        certificate has to name the host as the URL does.
+        """
+    case .timedOut, .notAccepting, .other: nil
+    }
+}
