@@ -14,6 +14,15 @@ package enum TransactionSettings {
     ]
     /// The longest time between two statements of a transaction. None of these transactions waits for a person.
     private static let longestPause = Duration.seconds(60)
+    /// The settings of transactions that change the queue. They wait for the locks of others, and keep their own, for a limited time only.
+    static func ofQueue(lockTimeout: Duration = lockTimeoutOfQueue) -> [(String, String)] {
+        [
+            ("lock_timeout", "\(lockTimeout.milliseconds)"),
+            ("idle_in_transaction_session_timeout", "\(longestPause.milliseconds)"),
+        ]
+    }
+    /// How long a command that changes the queue waits for a list or a table that another session has locked.
+    package static let lockTimeoutOfQueue = Duration.seconds(60)
     /// The settings of transactions that write ranks: the order's triggers let them pass.
     static func writing(_ names: OrderNames) -> [(String, String)] {
         WritingSettings.of(names.orderedTable) + ofWholeTables

@@ -32,6 +32,9 @@ struct ConnectionOptions: ParsableArguments {
     /// The limit for the answers of commands that read only a little.
     static let answerTimeoutOfReaders = Duration.seconds(30)
 
+    /// The limit for the answers of commands that change the queue. It is longer than these wait for a lock.
+    static let answerTimeoutOfQueue = TransactionSettings.lockTimeoutOfQueue * 2
+
     /// Opens one connection, with this limit for each answer: see `ConnectionParameters.answerTimeout`.
     func connect(answerTimeout: Duration? = nil) async throws -> Connection {
         var (parameters, logger) = try resolve()
@@ -41,8 +44,10 @@ struct ConnectionOptions: ParsableArguments {
 
     /// Connects, and runs `body`, which writes to the schema of this version. It needs the rights of this kind of role: see
     /// ``Connection/advisingGrant(_:_:)``.
-    func changing<Value>(as kind: RoleKind, _ body: (Connection) async throws -> Value) async throws -> Value {
-        let database = try await connect()
+    func changing<Value>(
+        as kind: RoleKind, answerTimeout: Duration? = answerTimeoutOfQueue, _ body: (Connection) async throws -> Value
+    ) async throws -> Value {
+        let database = try await connect(answerTimeout: answerTimeout)
         return try await database.advisingGrant(kind) {
             try await database.requireWritable()
             try await database.requireSchema()

@@ -46,7 +46,7 @@ enum ExitStatus: Int32, Sendable {
         switch (error.code, error.sqlState) {
         case (.invalidParameters, _): .usage
         case (.connectionFailed, _): .cannotConnect
-        case _ where error.isFromStandby: .cannotConnect
+        case _ where error.isFromStandby || error.isFromPoolerWithoutServer: .cannotConnect
         case (_, SQLState.lockNotAvailable): .lockTimeout
         default: .failed
         }

@@ -2,7 +2,7 @@ import ArgumentParser
 import LibPQ
 import Administration
 
-struct GrantCommand: AsyncParsableCommand {
+struct GrantCommand: CancellableCommand {
     static let configuration = CommandConfiguration(
         commandName: "grant",
         abstract: "Give existing roles the minimal rights that they need.",

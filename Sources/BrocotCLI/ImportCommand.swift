@@ -19,14 +19,15 @@ struct ImportCommand: AsyncParsableCommand {
               brocot import 7 --table public.playlist_songs < songs.txt
 
             Each line of standard input is the key of one item. The list may already have items. The import is one \
-            transaction: if a line is refused, or the command is interrupted, nothing is imported. In the meantime moves in \
-            this list wait, but readers don't. The log has no rows of imported items.
+            transaction: if a line is refused, or the command is interrupted before its COMMIT, nothing is imported. In the meantime \
+            moves in this list wait, but readers don't. The log has no rows of imported items.
 
             These lines are refused: empty lines, keys of more than 1,024 bytes, keys that are not UTF-8, and items that are \
             already in the list or in an earlier line. Your own table must be attached with --owns-rows. Into other tables, \
             copy the rows yourself; the daemon places them.
 
-            Exit status: 0 imported · 1 a line was refused, or failed; nothing was imported · 2 no such table or list, or the \
+            Exit status: 0 imported · 1 a line was refused, or failed; nothing was imported, unless the message says \
+            that this is not known · 2 no such table or list, or the \
             table was attached without --owns-rows · 3 no schema brocot, or migrations pending · 5 another session kept the list locked \
             for 60 s · 6 cannot connect, or only a standby · 7 a superuser would run another role's code · 8 the database is newer
             """)
@@ -48,7 +49,7 @@ struct ImportCommand: AsyncParsableCommand {
         }
         let input = StandardInput()
         defer { input.end() }
-        let (table, result) = try await connection.changing(as: .mover) { database in
+        let (table, result) = try await connection.changing(as: .mover, answerTimeout: nil) { database in
             let table = try await database.orderedTable(named: self.table)
             let target = ListIdentifier(list, of: table)
             try await database.requireTrusted(

@@ -1,8 +1,9 @@
+import Administration
 import ArgumentParser
 import LibPQ
-import Administration
+import Ordering
 
-struct ReleaseCommand: AsyncParsableCommand {
+struct ReleaseCommand: CancellableCommand {
     static let configuration = CommandConfiguration(
         commandName: "release",
         abstract: "Release held lists, after the cause of the database's error was removed.",
@@ -18,8 +19,11 @@ struct ReleaseCommand: AsyncParsableCommand {
             database refuses it again, the list is held again. With --reject, the request is rejected, and the list \
             continues with its next request.
 
-            Exit status: 0 released · 1 a list is not held; the others are released · 2 no such table · 3 migrations pending · 5 \
-            another session kept a table locked · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
+            Each list is released in a transaction of its own. If the command fails or is interrupted, it names the lists that it has \
+            released. Don't name these again with --reject: another request may hold them by then.
+
+            Exit status: 0 released · 1 a list is not held, or the command failed · 2 no such table · 3 migrations pending · 5 \
+            another session kept a list locked for 60 s; the others are released · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
             code · 8 the database is newer
             """)
 
@@ -42,25 +46,55 @@ struct ReleaseCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (table, released) = try await connection.changing(as: .daemon) { database in
+        let (table, lists, result) = try await connection.changing(as: .daemon) { database in
             let table = try await database.orderedTable(ifNamed: self.table)
             if let table { try await database.requireOrderedTable(table) }
-            let released = try await database.run { [lists, reject] connection throws(PostgresError) in
-                lists.isEmpty
-                    ? try Operations.releaseAll(of: table, rejecting: reject, on: connection)
-                    : try Operations.release(lists, of: table ?? "items", rejecting: reject, on: connection)
+            let (lists, result) = try await database.run {
+                [named = self.lists, reject] connection throws(PostgresError) in
+                let lists =
+                    named.isEmpty
+                    ? try Operations.heldLists(of: table, on: connection)
+                    : named.map { ListIdentifier($0, of: table ?? "items") }
+                return (lists, Operations.release(lists, rejecting: reject, on: connection))
             }
-            return (table, released)
+            return (table, lists, result)
         }
-        let missed = lists.filter { !released.contains($0) }
+        let count = result.released.count
         Stream.error.printText(
-            "Released \(released.count == 1 ? "1 list" : "\(released.count) lists")"
-                + (reject ? ", and rejected what held \(released.count == 1 ? "it" : "them")." : "."))
-        guard missed.isEmpty else {
-            throw CommandFailure(
-                .failed,
-                "Not held in \((table ?? "items").printable): \(missed.map(\.quotedIfUnprintable).joined(separator: ", ")). See brocot status."
-            )
+            "Released \(count == 1 ? "1 list" : "\(count) lists")"
+                + (reject ? ", and rejected what held \(count == 1 ? "it" : "them")." : "."))
+        if let failure = Self.failure(result, of: lists, in: table ?? "items") { throw failure }
+    }
+
+    /// What to report if some of the lists are not released; nil if all are.
+    static func failure(_ result: ReleasedLists, of lists: [ListIdentifier], in table: String) -> CommandFailure? {
+        if let error = result.failure {
+            let reason = error.code == .cancelled ? "Interrupted" : error.message.printable
+            return CommandFailure(
+                ExitStatus(of: error) ?? .failed,
+                result.released.isEmpty
+                    ? "\(reason). No list was released."
+                    : "\(reason). Released before that, and not to be named again: \(names(of: result.released)).")
         }
+        guard result.locked.isEmpty else {
+            return CommandFailure(
+                .lockTimeout,
+                """
+                Not released, because another session kept the list locked for \(TransactionSettings.lockTimeoutOfQueue.inSeconds): \
+                \(names(of: result.locked)).
+                """)
+        }
+        let missed = lists.filter { !result.released.contains($0) }
+        guard !missed.isEmpty else { return nil }
+        return CommandFailure(.failed, "Not held in \(table.printable): \(keys(of: missed)). See brocot status.")
+    }
+
+    private static func keys(of lists: [ListIdentifier]) -> String {
+        lists.map(\.key.quotedIfUnprintable).joined(separator: ", ")
+    }
+
+    /// The lists with their tables.
+    private static func names(of lists: [ListIdentifier]) -> String {
+        lists.map { "\($0.key.quotedIfUnprintable) of \($0.orderedTable.printable)" }.joined(separator: ", ")
     }
 }

@@ -2,7 +2,7 @@ import Administration
 import ArgumentParser
 import LibPQ
 
-struct RetryCommand: AsyncParsableCommand {
+struct RetryCommand: CancellableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
         abstract: "Request again what rejected requests requested.",
@@ -16,9 +16,9 @@ struct RetryCommand: AsyncParsableCommand {
 
               SELECT id, list, items, error_code, error FROM brocot.move_log WHERE outcome = 'rejected' ORDER BY id DESC LIMIT 20
 
-            Exit status: 0 requested · 1 one of them was not rejected, or failed; nothing was requested, unless only the output could \
-            not be written · 3 migrations pending · 5 \
-            another session kept a table locked · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
+            Exit status: 0 requested · 1 one of them was not rejected, or failed; nothing was requested, unless the message says \
+            that the COMMIT was interrupted, or only the output could not be written · 3 migrations pending · 5 \
+            another session kept a table locked for 60 s · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
             code · 8 the database is newer
             """)
 
@@ -37,12 +37,7 @@ struct RetryCommand: AsyncParsableCommand {
         let ids = try await connection.changing(as: .requester) { database in
             do {
                 return try await database.run { [requests] connection throws(PostgresError) in
-                    // One transaction, so that a second try repeats no request that succeeded.
-                    try connection.transaction { connection throws(PostgresError) in
-                        var ids: [Int] = []
-                        for request in requests { ids.append(try Operations.retry(request, on: connection)) }
-                        return ids
-                    }
+                    try Operations.retry(requests, on: connection)
                 }
             } catch {
                 throw CommandFailure.ofFunction(error) ?? error

@@ -76,8 +76,6 @@ private let failuresByMessage: [(text: String, failure: PostgresError.Connection
     ("authentication failed", .authenticationFailed),
     ("fe_sendauth: no password supplied", .authenticationFailed),
     ("(server down)", .notAccepting),
-    ("server login has been failing", .notAccepting),
-    ("pgbouncer cannot connect to server", .notAccepting),
     ("server conn crashed", .notAccepting),
     ("could not fork new process for connection", .notAccepting),
     ("session is read-only", .standby),

@@ -3,7 +3,7 @@ struct PoolerRefusal {
     private let text: String
     /// What to do about it.
     let hint: String
-    /// Whether waiting may help.
+    /// Whether waiting may help: the pooler has no connection to a server now.
     let mayPass: Bool
 
     /// nil if the error is none of these.
@@ -18,6 +18,9 @@ struct PoolerRefusal {
         (self.text, self.mayPass, self.hint) = (text, mayPass, hint)
     }
 
+    private static let hintWithoutServer =
+        "PgBouncer answers, but can't log in to PostgreSQL. Is PostgreSQL running? PgBouncer's log has the reason."
+
     private static let all = [
         PoolerRefusal(
             "statement pooling mode", mayPass: false,
@@ -31,9 +34,11 @@ struct PoolerRefusal {
         PoolerRefusal(
             "query_wait_timeout", mayPass: true,
             hint: """
-                No connection of the pool became free in time. Raise default_pool_size in PgBouncer: in session mode, a daemon \
-                needs one connection for each worker and two more.
+                No connection of the pool became free in time. Is the pool paused (PAUSE)? Otherwise raise default_pool_size in \
+                PgBouncer: in session mode, a daemon needs one connection for each worker and two more.
                 """),
+        PoolerRefusal("server login has been failing", mayPass: true, hint: hintWithoutServer),
+        PoolerRefusal("pgbouncer cannot connect to server", mayPass: true, hint: hintWithoutServer),
         PoolerRefusal(
             "no more connections allowed (max_client_conn)", mayPass: true, hint: "Raise max_client_conn in PgBouncer."),
     ]
@@ -42,4 +47,6 @@ struct PoolerRefusal {
 extension PostgresError {
     /// Whether the settings of a pooler forbid what this program does, so that waiting does not help.
     package var isForbiddenByPooler: Bool { PoolerRefusal(sqlState, message)?.mayPass == false }
+    /// Whether a pooler answers that it has no connection to a server now.
+    package var isFromPoolerWithoutServer: Bool { PoolerRefusal(sqlState, message)?.mayPass == true }
 }

@@ -165,9 +165,29 @@ struct PoolerTests {
                 ConnectionParameters(url: pooler.url), logger: Logger(label: "pooler"))
             _ = try await client.query("SELECT 1")
             let result = try await BrocotProcess.run("status", databaseURL: pooler.url)
-            #expect(result.exitCode == 1)
+            #expect(result.exitCode == 6)
             #expect(result.errors.contains("default_pool_size"), "\(result.errors)")
             await client.close()
+        }
+    }
+
+    @Test(
+        "A PgBouncer whose server has gone down means the same status as a server that is down",
+        .database(on: .own()))
+    func noServer() async throws {
+        let settings = ["server_login_retry": "600"]
+        try await PgBouncer.run(.session, before: TestDatabase.current.url, settings: settings) { pooler in
+            #expect(try await BrocotProcess.run("status", databaseURL: pooler.url).exitCode == 0)
+            await TestDatabase.current.cluster.stop(.immediate)
+            // PgBouncer notices it when the first client asks for a connection to the server. That client waits.
+            var parameters = try ConnectionParameters(url: pooler.url)
+            parameters.answerTimeout = .seconds(1)
+            let first = try await Connection.connect(parameters, logger: Logger(label: "pooler"))
+            _ = await #expect(throws: PostgresError.self) { try await first.query("SELECT 1") }
+            for arguments in [["status"], ["pause"], ["release", "--all"], ["check"]] {
+                let result = try await BrocotProcess.run(arguments, databaseURL: pooler.url)
+                #expect(result.exitCode == 6, "\(arguments): \(result.errors)")
+            }
         }
     }
 

@@ -1,6 +1,10 @@
+import Administration
 import LibPQ
+import Ordering
 import TestPostgres
 import Testing
+
+@testable import BrocotCLI
 
 @Suite("brocot release", .database, .timeLimit(.minutes(30))) struct ReleaseCommandTests {
     /// Three lists, each of which is held for an item of this name; something else waits behind it.
@@ -79,5 +83,34 @@ import Testing
         let result = try await BrocotProcess.run("release", "list 1", "list 4")
         #expect(result.exitCode == 1 && result.errors.contains("Not held in items: list 4."))
         #expect(try await held(connection) == ["list 2", "list 3"])
+    }
+
+    @Test("brocot release that loses its connection names the lists that it has released")
+    func lostConnection() async throws {
+        let connection = try await hold()
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(script: "BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key('items', 'list 2'))")
+        async let ended = BrocotProcess.run("release", "list 1", "list 2", "list 3")
+        let waiting = try await TestDatabase.current.waitUntilSomeSession(waitsFor: holder)
+        try await connection.execute("SELECT pg_terminate_backend(\(waiting[0]))")
+        let result = try await ended
+        #expect(result.exitCode == 1)
+        #expect(
+            result.errors.contains("Released before that, and not to be named again: list 1 of items."),
+            "\(result.errors)")
+        #expect(try await held(connection) == ["list 2", "list 3"])
+    }
+
+    @Test("brocot release names the lists that another session keeps locked, with the status for locks")
+    func message() {
+        var result = ReleasedLists()
+        result.released = ["a"]
+        result.locked = [ListIdentifier("7", of: "public.cards"), "b"]
+        let failure = ReleaseCommand.failure(result, of: ["a", "b"], in: "items")
+        #expect(failure?.status == .lockTimeout)
+        #expect(
+            failure?.description
+                == "Not released, because another session kept the list locked for 60 s: 7 of public.cards, b of items."
+        )
     }
 }

@@ -1,4 +1,5 @@
 import LibPQ
+import Ordering
 
 /// What `brocot release`, `pause`, `resume` and `retry` do, with the functions of the schema.
 package enum Operations {
@@ -10,7 +11,7 @@ package enum Operations {
     package static func pause(
         _ table: String?, _ list: String?, on connection: isolated Connection
     ) throws(PostgresError) -> Int {
-        try connection.transaction { connection throws(PostgresError) in
+        try connection.transaction(settings: TransactionSettings.ofQueue()) { connection throws(PostgresError) in
             // Without "as", the compiler takes the text for a description of an optional value, and warns.
             try connection.query("SELECT brocot.pause(\(table as String?), \(list as String?))").single().decode(0)
         }
@@ -23,53 +24,78 @@ package enum Operations {
     package static func resume(
         _ table: String?, _ list: String?, on connection: isolated Connection
     ) throws(PostgresError) -> Int {
-        try connection.transaction { connection throws(PostgresError) in
+        try connection.transaction(settings: TransactionSettings.ofQueue()) { connection throws(PostgresError) in
             try connection.query("SELECT brocot.resume(\(table as String?), \(list as String?))").single().decode(0)
         }
     }
 
-    /// Releases held lists, each in a separate transaction.
-    ///
-    /// - Returns: The lists that were held.
+    /// Releases held lists, each in a separate transaction, and goes on if another session keeps one locked for this time.
     package static func release(
-        _ lists: [String], of table: String, rejecting: Bool, on connection: isolated Connection
-    ) throws(PostgresError) -> [String] {
-        var released: [String] = []
+        _ lists: [ListIdentifier], rejecting: Bool, lockTimeout: Duration = TransactionSettings.lockTimeoutOfQueue,
+        on connection: isolated Connection
+    ) -> ReleasedLists {
+        var result = ReleasedLists()
+        let settings = TransactionSettings.ofQueue(lockTimeout: lockTimeout)
         for list in lists {
-            let isReleased: Bool = try connection.transaction { connection throws(PostgresError) in
-                try connection.query("SELECT brocot.release(\(list), \(table), reject => \(rejecting))").single()
-                    .decode(0)
+            do throws(PostgresError) {
+                let isReleased: Bool = try connection.transaction(settings: settings) {
+                    connection throws(PostgresError) in
+                    try connection.query(
+                        "SELECT brocot.release(\(list.key), \(list.orderedTable), reject => \(rejecting))"
+                    ).single().decode(0)
+                }
+                if isReleased { result.released.append(list) }
+            } catch {
+                guard error.sqlState == .lockNotAvailable else {
+                    result.failure = error
+                    break
+                }
+                result.locked.append(list)
             }
-            if isReleased { released.append(list) }
         }
-        return released
+        return result
     }
 
-    /// Releases every held list of one table, or of all tables.
-    ///
-    /// - Returns: The lists.
-    package static func releaseAll(
-        of table: String?, rejecting: Bool, on connection: isolated Connection
-    ) throws(PostgresError) -> [String] {
-        let held = try connection.query(
+    /// Every held list of one table, or of all tables.
+    package static func heldLists(
+        of table: String?, on connection: isolated Connection
+    ) throws(PostgresError) -> [ListIdentifier] {
+        try connection.query(
             """
             SELECT held.ordered_table, held.list FROM brocot.held_lists AS held
             WHERE held.request_id IS NOT NULL ORDER BY held.ordered_table, held.list
-            """)
-        var released: [String] = []
-        for row in held {
-            let name = try row.decode(0, as: String.self)
-            guard table == nil || table == name else { continue }
-            released += try release([try row.decode(1)], of: name, rejecting: rejecting, on: connection)
-        }
-        return released
+            """
+        ).map { row throws(PostgresError) in
+            ListIdentifier(try row.decode(1), of: try row.decode(0))
+        }.filter { table == nil || $0.orderedTable == table }
     }
 
-    /// Requests again what a rejected request requested.
+    /// Requests again what rejected requests requested: all of them, or none.
     ///
-    /// - Returns: The new request's id.
-    /// - Throws: An error of the server or the connection, for example if the request was not rejected.
-    package static func retry(_ request: Int, on connection: isolated Connection) throws(PostgresError) -> Int {
-        try connection.query("SELECT brocot.retry(\(request))").single().decode(0)
+    /// - Returns: The ids of the new requests.
+    /// - Throws: An error of the server or the connection, for example if one of the requests was not rejected.
+    package static func retry(
+        _ requests: [Int], on connection: isolated Connection
+    ) throws(PostgresError) -> [Int] {
+        // One transaction, so that a second try repeats no request that succeeded.
+        try connection.transaction(settings: TransactionSettings.ofQueue()) { connection throws(PostgresError) in
+            var ids: [Int] = []
+            for request in requests {
+                ids.append(try connection.query("SELECT brocot.retry(\(request))").single().decode(0))
+            }
+            return ids
+        }
     }
+}
+
+/// What became of the lists that ``Operations/release(_:rejecting:on:)`` was to release.
+package struct ReleasedLists: Sendable {
+    /// The lists that were held, and are released.
+    package var released: [ListIdentifier] = []
+    /// The lists that another session kept locked.
+    package var locked: [ListIdentifier] = []
+    /// Why the remaining lists were not tried; nil if all were tried.
+    package var failure: PostgresError?
+
+    package init() {}
 }
