@@ -157,7 +157,8 @@ let package = Package(
             dependencies: ["Ordering", "OrderingModel", "SeededRandom", "SternBrocot", "TestPostgres"],
             swiftSettings: strict),
         .testTarget(
-            name: "ClientTests", dependencies: ["Ordering", "OrderingModel", "TestPostgres", subprocess],
+            name: "ClientTests",
+            dependencies: ["Administration", "Ordering", "OrderingModel", "TestPostgres", subprocess],
             exclude: ["Django", "Go", "Java", "Node", "PHP", "Python", "Ruby", "requirements.txt"],
             swiftSettings: strict),
         .testTarget(

@@ -27,7 +27,9 @@ enum ClientProgram {
         let probe = Process()
         probe.executableURL = URL(filePath: "/usr/bin/env")
         probe.arguments = command
-        probe.environment = ProcessInfo.processInfo.environment.merging(additions) { $1 }
+        probe.environment = additions.reduce(into: ProcessInfo.processInfo.environment) {
+            $0[$1.key.rawValue] = $1.value
+        }
         (probe.standardOutput, probe.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
         guard (try? probe.run()) != nil else { return false }
         probe.waitUntilExit()
@@ -35,14 +37,15 @@ enum ClientProgram {
     }
 
     static var environment: Environment {
-        .inherit.updating(
-            ["DATABASE_URL": TestDatabase.current.loopbackURL, "BROCOT": BrocotProgram.path]).updating(additions)
+        .inherit
+            .updating(["DATABASE_URL": TestDatabase.current.loopbackURL, "BROCOT": BrocotProgram.path])
+            .updating(additions)
     }
 
     /// Where `.ci/dependencies` puts the driver of Node.js, and Debian the packages of Go.
     private static let additions: [Environment.Key: String] = [
         "NODE_PATH": URL(filePath: #filePath)
             .appending(path: "../../../.build/clients/node/usr/share/nodejs").standardized.path,
-        "GO111MODULE": "off", "GOPATH": "/usr/share/gocode", "PYTHONDONTWRITEBYTECODE": "1",
+        "GO111MODULE": "off", "GOFLAGS": "", "GOPATH": "/usr/share/gocode", "PYTHONDONTWRITEBYTECODE": "1",
     ]
 }

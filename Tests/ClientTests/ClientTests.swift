@@ -26,7 +26,8 @@ struct ClientTests {
     }
 
     /// Whether Ruby has what the guide needs.
-    private static let hasRuby = ClientProgram.succeeds("ruby", "-e", "require 'acts_as_list'; require 'active_record'; require 'pg'")
+    private static let hasRuby = ClientProgram.succeeds(
+        "ruby", "-e", "require 'acts_as_list'; require 'active_record'; require 'pg'")
 
     @Test(
         "A Rails application migrates from acts_as_list with the code of the guide",

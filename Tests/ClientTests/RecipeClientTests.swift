@@ -1,11 +1,11 @@
+import Administration
 import Foundation
 import Ordering
 import OrderingModel
 import TestPostgres
 import Testing
 
-/// The code of docs/recipes.md in languages for which `make dependencies` installs no driver, or that must be compiled: it is
-/// copied from its page beside a program that runs it.
+/// The code of docs/recipes.md for PHP, Java and Go is copied from its page beside a program that runs it.
 @Suite("Recipes for PHP, Java and Go", .database, .timeLimit(.minutes(30)))
 struct RecipeClientTests {
     private static let hasPDO = ClientProgram.succeeds("php", "-r", "exit(extension_loaded('pdo_pgsql') ? 0 : 1);")
@@ -41,14 +41,25 @@ struct RecipeClientTests {
         "pgx pages and moves rows of an attached table, also with the code of the recipe",
         .enabled(if: hasPgx, "Go, or its driver (golang-github-jackc-pgx-v4-dev), is missing"))
     func go() async throws {
-        try await runRecipe(of: "Go", "go", as: "tasks.go", after: "package main\n\n", beside: "recipe.go") { folder in
+        let beginning = """
+            package main
+
+            import (
+                "context"
+                "errors"
+
+                "github.com/jackc/pgx/v4"
+                "github.com/jackc/pgx/v4/pgxpool"
+            )
+
+
+            """
+        try await runRecipe(of: "Go", "go", as: "tasks.go", after: beginning, beside: "recipe.go") { folder in
             try await ClientProgram.run("go", "run", "recipe.go", "tasks.go", in: folder, count: 12)
         }
     }
 
-    /// Runs code in a folder with the code of a recipe and a program.
-    ///
-    /// The pages of the recipe have two rows there, so that there are many. Its pgx is the one of Debian.
+    /// Runs code in a folder with the code of a recipe, whose pages have two rows there so that there are many, and a program.
     private func runRecipe(
         of title: String, _ language: String, as file: String, after beginning: String = "",
         beside program: String, _ run: (String) async throws -> Void
@@ -60,7 +71,7 @@ struct RecipeClientTests {
         let folder = FileManager.default.temporaryDirectory.appending(path: "recipe-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let code = beginning + recipe.replacing("LIMIT 50", with: "LIMIT 2").replacing("pgx/v5", with: "pgx/v4")
+        let code = beginning + recipe.replacing("LIMIT 50", with: "LIMIT 2")
         try Data(code.utf8).write(to: folder.appending(path: file))
         try FileManager.default.copyItem(
             at: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "\(title)/\(program)"),
