@@ -157,8 +157,10 @@ let package = Package(
             dependencies: ["Ordering", "OrderingModel", "SeededRandom", "SternBrocot", "TestPostgres"],
             swiftSettings: strict),
         .testTarget(
-            name: "ClientTests", dependencies: ["TestPostgres", subprocess],
-            exclude: ["Django", "Node", "Python", "Ruby", "requirements.txt"], swiftSettings: strict),
+            name: "ClientTests",
+            dependencies: ["Administration", "Ordering", "OrderingModel", "TestPostgres", subprocess],
+            exclude: ["Django", "Go", "Java", "Node", "PHP", "Python", "Ruby", "requirements.txt"],
+            swiftSettings: strict),
         .testTarget(
             name: "SQLFunctionTests",
             dependencies: [

@@ -26,7 +26,8 @@ struct ClientTests {
     }
 
     /// Whether Ruby has what the guide needs.
-    private static let hasRuby = runs("ruby", "-e", "require 'acts_as_list'; require 'active_record'; require 'pg'")
+    private static let hasRuby = ClientProgram.succeeds(
+        "ruby", "-e", "require 'acts_as_list'; require 'active_record'; require 'pg'")
 
     @Test(
         "A Rails application migrates from acts_as_list with the code of the guide",
@@ -43,7 +44,7 @@ struct ClientTests {
     }
 
     /// Whether Node.js has the driver.
-    private static let hasNodePostgres = runs("node", "-e", "require('pg')")
+    private static let hasNodePostgres = ClientProgram.succeeds("node", "-e", "require('pg')")
 
     @Test(
         "node-postgres inserts, reads, pages and moves rows of attached tables, also with the code of the recipe",
@@ -52,28 +53,17 @@ struct ClientTests {
         try await runScript("Node/node_postgres.js", with: "node", count: 21)
     }
 
-    /// Each of these takes seconds. A busy machine may need minutes.
-    private static let limit = Duration.seconds(600)
-
     /// Runs a script that prints how many checks passed, and expects this many.
     private func runScript(_ script: String, with program: String, count: Int) async throws {
         let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: script).path
-        let environment = Self.environment
-        let (isSuccess, printed) = try await withDeadline("\(script) ended", within: Self.limit) {
-            let result = try await Subprocess.run(
-                .name(program), arguments: [path], environment: environment, output: .string(limit: 1 << 20),
-                error: .string(limit: 1 << 20))
-            return (result.terminationStatus.isSuccess, result.standardOutput + "\n" + result.standardError)
-        }
-        #expect(isSuccess, "\(printed)")
-        #expect(printed.split(separator: "\n").contains("\(count) passed"), "\(printed)")
+        try await ClientProgram.run(program, path, count: count)
     }
 
     /// Runs the tests of a folder with pytest, and expects this many.
     private func runTests(of folder: String, count: Int) async throws {
         let project = URL(filePath: #filePath).deletingLastPathComponent().appending(path: folder).path
-        let (python, environment) = (try #require(Self.python), Self.environment)
-        let (isSuccess, printed) = try await withDeadline("the tests in \(folder) ended", within: Self.limit) {
+        let (python, environment) = (try #require(Self.python), ClientProgram.environment)
+        let (isSuccess, printed) = try await withDeadline("the tests in \(folder) ended", within: ClientProgram.limit) {
             let result = try await Subprocess.run(
                 .path(.init(python)),
                 arguments: ["-m", "pytest", "-p", "no:cacheprovider", "--strict-markers", "-q"],
@@ -85,28 +75,5 @@ struct ClientTests {
         // A test whose program is missing, such as Node.js, is skipped with the reason.
         let run = printed.matches(of: /(\d+) (?:passed|skipped)/).compactMap { Int($0.1) }
         #expect(run.reduce(0, +) == count, "\(printed)")
-    }
-
-    /// Whether a command can be run and succeeds.
-    private static func runs(_ command: String...) -> Bool {
-        let probe = Process()
-        probe.executableURL = URL(filePath: "/usr/bin/env")
-        probe.arguments = command
-        probe.environment = ProcessInfo.processInfo.environment.merging(["NODE_PATH": nodePath]) { $1 }
-        probe.standardError = FileHandle.nullDevice
-        guard (try? probe.run()) != nil else { return false }
-        probe.waitUntilExit()
-        return probe.terminationStatus == 0
-    }
-
-    /// Where `.ci/dependencies` puts the driver of Node.js.
-    private static let nodePath = URL(filePath: #filePath)
-        .appending(path: "../../../.build/clients/node/usr/share/nodejs").standardized.path
-
-    private static var environment: Environment {
-        .inherit.updating([
-            "DATABASE_URL": TestDatabase.current.loopbackURL, "BROCOT": BrocotProgram.path,
-            "NODE_PATH": nodePath, "PYTHONDONTWRITEBYTECODE": "1",
-        ])
     }
 }

@@ -18,11 +18,23 @@ package enum Repository {
     /// - Returns: The blocks, in their order.
     /// - Throws: An error if there is no such page.
     package static func statements(ofSection title: String, in page: String) throws -> [String] {
+        try code(in: "sql", ofSection: title, in: page)
+    }
+
+    /// The code in a language of a section of a page, one text for each block. There is none if there is no such section.
+    ///
+    /// - Parameters:
+    ///   - language: The language, as the page names it.
+    ///   - title: The section's title.
+    ///   - page: The page's name.
+    /// - Returns: The blocks, in their order.
+    /// - Throws: An error if there is no such page.
+    package static func code(in language: String, ofSection title: String, in page: String) throws -> [String] {
         let text = try text(of: page)
         guard let start = text.firstRange(of: "\n## \(title)\n") else { return [] }
         let rest = text[start.upperBound...]
         let section = rest[..<(rest.firstRange(of: "\n## ")?.lowerBound ?? rest.endIndex)]
-        return section.split(separator: "```sql\n", omittingEmptySubsequences: false).dropFirst().map { part in
+        return section.split(separator: "```\(language)\n", omittingEmptySubsequences: false).dropFirst().map { part in
             String(part[..<(part.firstRange(of: "```")?.lowerBound ?? part.endIndex)])
         }
     }
