@@ -92,6 +92,6 @@ package struct OrderedTable: Hashable, Sendable {
         Rejection(
             .invalidKey,
             "'\(key)' is not \(column.type.nameWithArticle) as PostgreSQL prints it, which column \(column.name) of "
-                + "\(names.title) needs")
+                + "\(names.title) needs" + (column.type.isCastableUUID(key) ? "; cast it: '\(key)'::uuid" : ""))
     }
 }

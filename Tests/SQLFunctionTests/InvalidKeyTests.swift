@@ -90,7 +90,16 @@ struct InvalidKeyTests {
             "'x' is no list of public.days, whose key is empty: the whole table is one list"
         ),
         (move("days", "", "2026-1-1"), "'2026-1-1' is not a date as"),
-        (move("ids", "1", "true"), "'1' is not a uuid as"),
+        (move("ids", "1", "true"), "'1' is not a uuid as PostgreSQL prints it, which column l of public.ids needs"),
+        (
+            move("ids", "C0FFEE00-0000-0000-0000-000000000001", "true"),
+            "of public.ids needs; cast it: 'C0FFEE00-0000-0000-0000-000000000001'::uuid"
+        ),
+        (
+            move("ids", "{c0ffee00000000000000000000000001}", "true"),
+            "of public.ids needs; cast it: '{c0ffee00000000000000000000000001}'::uuid"
+        ),
+        (move("ids", "c0ffee00-0000-0000-0000-00000000000g", "true"), "of public.ids needs"),
         (move("ids", "c0ffee00-0000-0000-0000-000000000001", "t"), "'t' is not a boolean as"),
         (move("marks", "1", "1.0", nil), "'1.0' is not an integer as"),
         // As many digits as the largest number of the type, or one more.
@@ -113,6 +122,7 @@ struct InvalidKeyTests {
             let found = try await outcomes(move, setting: setting, caller)
             #expect(found[0].code == "invalid_key", "\(move)")
             #expect(found[0].message?.contains(message) == true, "\(move): \(found[0])")
+            #expect(found[0].message?.contains("cast it") == message.contains("cast it"), "\(move): \(found[0])")
             #expect(found.allSatisfy { $0 == found[0] }, "\(move): \(found)")
         }
     }

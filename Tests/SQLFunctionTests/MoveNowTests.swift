@@ -97,6 +97,7 @@ struct MoveNowTests {
         ("move_now('a', '1', last => true, ordered_table => '')", "ordered_table_is_1_to_200_bytes"),
         ("move_items_now('a', '{}', last => true)", "items_number_1_to_10000"),
         ("move_items_now('a', '{1,1}', last => true)", "items_are_distinct"),
+        ("move_items_now('a', ARRAY['1', repeat('x', 2048)], last => true)", "items_are_each_1_to_1024_bytes"),
         ("move_items_now('a', '{{1},{2}}', last => true)", "items_are_a_one_dimensional_array"),
         ("move_items_now('a', NULL, last => true)", "items_are_not_null"),
         ("remove_items_now('a', '{1,NULL}')", "items_are_not_null"),

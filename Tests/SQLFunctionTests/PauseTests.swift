@@ -116,9 +116,10 @@ import Testing
     private static let calls: [(String, String?)] = [
         ("brocot.pause('public.nothing')", "42704"), ("brocot.pause(list => 'a')", "22023"),
         ("brocot.pause('public.cards', 'ok')", nil), ("brocot.pause('public.numbered', '01')", "RK002"),
+        ("brocot.pause('items', repeat('x', 1024))", nil), ("brocot.pause('items', repeat('x', 1025))", "22023"),
     ]
 
-    @Test("pause refuses an unknown table, a list without its table, and an invalid list")
+    @Test("pause refuses an unknown table, a list without its table, and an invalid or too long list")
     func refusals() async throws {
         try await connection.execute(
             script: """

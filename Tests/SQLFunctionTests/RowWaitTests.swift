@@ -26,7 +26,7 @@ struct RowWaitTests {
                     "SELECT brocot.move_items_now(1, ARRAY[10, 5], last => true, ordered_table => 'public.tasks')")
             }
         }
-        try await waitUntilLocked("brocot.move_items_now", or: hasEnded)
+        try await caller.waitUntilLocked("brocot.move_items_now", or: hasEnded)
         try await application.execute(script: "UPDATE tasks SET board = board WHERE id = 5; COMMIT")
         #expect(await call.value?.sqlState == .lockNotAvailable)
     }
@@ -42,7 +42,7 @@ struct RowWaitTests {
             defer { hasEnded.set() }
             return try await caller.connection.query("SELECT brocot.apply_pending()").single().decode(0, as: Int.self)
         }
-        try await waitUntilLocked("brocot.apply_pending", or: hasEnded)
+        try await caller.waitUntilLocked("brocot.apply_pending", or: hasEnded)
         try await application.execute(script: "UPDATE tasks SET board = board WHERE id = 10; COMMIT")
         #expect(try await call.value == 1)
         let pending = try await caller.connection.query("SELECT items[1] FROM brocot.move_requests").single()
@@ -108,19 +108,5 @@ struct RowWaitTests {
                 """)
         let setting = try await caller.connection.query("SELECT current_setting('lock_timeout')").single()
         #expect(try setting.decode(0, as: String.self) == limit)
-    }
-
-    /// Waits until a session that runs this function waits for a lock. A call that waits for 0.25 s only may have ended before that was seen.
-    private func waitUntilLocked(_ function: String, or hasEnded: Flag = Flag()) async throws {
-        let observer = try await TestDatabase.current.observer
-        try await eventually("a call of \(function) waits for a lock", within: .seconds(60), pause: .milliseconds(5)) {
-            if hasEnded.isSet { return true }
-            return try await !observer.query(
-                """
-                SELECT FROM pg_stat_activity
-                WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE \("%" + function + "(%")
-                """
-            ).isEmpty
-        }
     }
 }

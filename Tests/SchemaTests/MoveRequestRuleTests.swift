@@ -53,6 +53,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
         BrokenRule("items_are_each_1_to_1024_bytes", ["items": "ARRAY['a', '']"]),
         BrokenRule("items_are_each_1_to_1024_bytes", ["items": "ARRAY[repeat('a', 1025)]"]),
         BrokenRule("items_are_each_1_to_1024_bytes", ["items": "ARRAY['a', repeat('é', 513)]"]),
+        BrokenRule("items_are_each_1_to_1024_bytes", ["items": "ARRAY['a', repeat('b', 2048)]"]),
         BrokenRule("items_are_each_1_to_1024_bytes", ["items": "ARRAY[repeat('a', 1048576)]"]),
         BrokenRule(
             "items_are_each_1_to_1024_bytes",

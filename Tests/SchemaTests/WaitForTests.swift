@@ -48,16 +48,16 @@ import Testing
         #expect(try row.decode(0, as: String.self) == "pending")
     }
 
-    @Test("brocot.wait_for is refused in the transaction that made the request", arguments: ["", "SAVEPOINT s;"])
-    func isRefusedInTheTransactionThatMadeTheRequest(savepoint: String)
-        async throws
-    {
+    @Test(
+        "brocot.wait_for is refused in the transaction that made the request",
+        arguments: [("", ""), ("SAVEPOINT s;", ""), ("SAVEPOINT s;", "RELEASE s;")])
+    func isRefusedInTheTransactionThatMadeTheRequest(savepoint: String, release: String) async throws {
         let connection = try await TestDatabase.current.connect()
         let error = await #expect(throws: PostgresError.self) {
             try await connection.execute(
                 script: """
                     BEGIN; \(savepoint)
-                    SELECT brocot.move('l', 'a', last => true);
+                    SELECT brocot.move('l', 'a', last => true); \(release)
                     CALL brocot.wait_for(currval('brocot.move_requests_id_seq'))
                     """)
         }

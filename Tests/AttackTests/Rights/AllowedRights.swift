@@ -106,7 +106,7 @@ enum AllowedRights {
         routine brocot.pause(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.place_items(brocot.order_shape,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.place_single(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.places(brocot.order_shape,text,text[],boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.places(brocot.order_shape,text,text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.plain_signature(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.raise_invalid_key(text,text,text,integer) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.raise_rejection(text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
