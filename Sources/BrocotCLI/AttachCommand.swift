@@ -198,7 +198,11 @@ struct AttachCommand: CancellableCommand {
             let wish =
                 plan.addsColumns
                 ? "The rows of the table have no place. To place them" : "To place the rows without a place"
-            return Stream.error.printText("\(wish): \(names.placeRowsCommand.printable)")
+            let other =
+                plan.addsColumns
+                ? ". In another order than that of the item column: \(names.detachCommand.printable), and brocot attach with --order-by"
+                : ""
+            return Stream.error.printText("\(wish): \(names.placeRowsCommand.printable)\(other)")
         }
         bar.end()
         Stream.error.printText(Self.result(of: plan, names))

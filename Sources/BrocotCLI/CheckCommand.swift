@@ -93,8 +93,9 @@ struct CheckCommand: CancellableCommand {
         let table = try await database.orderedTable(ifNamed: table)
         try await database.requireTrusted(table.map(UsedTables.order) ?? .attached)
         let tables = TableRepair(connection: database, logger: logger)
-        let definitions = try await tables.definitions(named: table)
-        let unregistered = try await tables.registryFaults(of: table)
+        let (definitions, unregistered) = try await database.advisingOwner(of: .registry) {
+            (try await tables.definitions(named: table), try await tables.registryFaults(of: table))
+        }
         if let table, definitions.isEmpty, unregistered.isEmpty { throw Self.notAttached(table) }
         var (report, outcomes): (TablesReport, [CheckOutcome]) = (TablesReport(), [])
         for fault in unregistered { tell(TablesReport.Table(fault), &report) }

@@ -21,21 +21,30 @@ extension Connection {
         }
     }
 
-    /// Runs `body`, which needs the rights of the owner of schema brocot. If a right is missing, the error says who the owner is.
+    /// What a role must own to have all rights that a command needs.
+    enum Owned: String { case schema = "schema brocot", registry = "brocot.ordered_tables" }
+
+    /// Runs `body`, which needs the rights of the owner of schema brocot, or of the registry. If a right is missing, the error says who the owner is.
     ///
     /// - Throws: What `body` throws; ``CommandFailure`` `.failed` instead of the server's 42501.
-    nonisolated func advisingOwner<Value>(_ body: () async throws -> Value) async throws -> Value {
+    nonisolated func advisingOwner<Value>(
+        of owned: Owned = .schema, _ body: () async throws -> Value
+    ) async throws -> Value {
         try await advising(body) {
             let owner: String? = try? await run { connection throws(PostgresError) in
                 try connection.query(
                     """
-                    SELECT pg_catalog.pg_get_userbyid(space.nspowner)::pg_catalog.text FROM pg_catalog.pg_namespace AS space
+                    SELECT pg_catalog.pg_get_userbyid(CASE WHEN \(owned == .schema) THEN space.nspowner ELSE registry.relowner END)::pg_catalog.text
+                    FROM pg_catalog.pg_namespace AS space
+                    LEFT JOIN pg_catalog.pg_class AS registry
+                        ON registry.relnamespace OPERATOR(pg_catalog.=) space.oid
+                        AND registry.relname OPERATOR(pg_catalog.=) 'ordered_tables'::pg_catalog.name
                     WHERE space.nspname OPERATOR(pg_catalog.=) 'brocot'::pg_catalog.name
                     """
                 ).first?.decode(0, as: String.self)
             }
             return """
-                Run this as the owner of schema brocot\(owner.map { " (\($0.printable))" } ?? ""), or as a member of that role.
+                Run this as the owner of \(owned.rawValue)\(owner.map { " (\($0.printable))" } ?? ""), or as a member of that role.
                 """
         }
     }
@@ -76,6 +85,7 @@ extension Connection {
     static func serverError(in error: any Error) -> PostgresError? {
         switch error {
         case let error as PostgresError: error
+        case let error as AttachError: error.serverError
         case MigrationError.database(let error), OrderingError.database(let error): error
         default: nil
         }

@@ -275,14 +275,17 @@ import Testing
         _ = try await BrocotProcess.run(Self.arguments)
         _ = try await BrocotProcess.run("attach", "public.tasks", "--item", "id", "--rank", "place")
         try await connection.execute(
-            "UPDATE brocot.ordered_tables SET being_filled = true WHERE name = 'public.tasks.place'")
+            script: """
+                UPDATE brocot.ordered_tables SET being_filled = true WHERE name = 'public.tasks.place';
+                INSERT INTO brocot.rows_to_place (ordered_table, number, list, item, rank_num) VALUES ('public.tasks.place', 1, '{}', '1', 1)
+                """)
         let check = try await BrocotProcess.run("check")
         #expect(check.output.contains("public.tasks: all is right"), "\(check.output)")
         #expect(check.output.contains("public.tasks.place: brocot attach is not finished"), "\(check.output)")
-        #expect(check.output.contains("or brocot detach public.tasks --rank place --drop-columns."), "\(check.output)")
+        let command = "brocot detach public.tasks --rank place --drop-columns."
+        #expect(check.output.contains(command), "\(check.output)")
         let doctor = try await BrocotProcess.run("doctor")
-        #expect(
-            doctor.output.contains("or brocot detach public.tasks --rank place --drop-columns."), "\(doctor.output)")
+        #expect(doctor.output.contains(command), "\(doctor.output)")
         let detached = try await BrocotProcess.run("detach", "public.tasks.place", "--drop-columns")
         #expect(detached.exitCode == 0, "\(detached.errors)")
         #expect(try await BrocotProcess.run("check").exitCode == 0)

@@ -271,7 +271,10 @@ import Testing
             #expect(tables.map(\.table) == ["os.songs", "public.tasks"] && tables.map(\.is_right) == [false, true])
             #expect(
                 tables.first?.findings == [
-                    "it was not read: permission denied for schema os. Run this as the table's owner"
+                    """
+                    it was not read: permission denied for schema os. Run this as a member of the owners of the table and of \
+                    brocot.ordered_tables
+                    """
                 ])
             try await owner.execute(
                 script: """

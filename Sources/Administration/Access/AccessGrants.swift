@@ -68,7 +68,8 @@ package enum AccessGrants {
         }
     }
 
-    /// Whether the current role has a right that only a daemon gets, and lacks another right of a daemon.
+    /// Whether the current role has a right that only a daemon gets, and lacks another right of a daemon. A member of the owner of Brocot's tables is
+    /// no daemon.
     package static func isIncompleteDaemon(on connection: isolated Connection) throws(PostgresError) -> Bool {
         let isDaemon: Bool = try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
             try connection.query(AccessStatements.isDaemon).single().decode(0)

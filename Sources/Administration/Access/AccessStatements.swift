@@ -56,7 +56,8 @@ enum AccessStatements {
     static let isDaemon: SQL = """
         SELECT coalesce(bool_or(CASE relation.relname
             WHEN 'sleepers' THEN pg_catalog.has_sequence_privilege(relation.oid, 'UPDATE')
-            ELSE pg_catalog.has_table_privilege(relation.oid, 'DELETE') END), false)
+            ELSE pg_catalog.has_table_privilege(relation.oid, 'DELETE') END)
+            AND NOT bool_or(pg_catalog.pg_has_role(relation.relowner, 'USAGE')), false)
         FROM pg_catalog.pg_class AS relation
         WHERE relation.relnamespace = pg_catalog.to_regnamespace('brocot')
             AND relation.relname IN ('move_requests', 'sleepers')

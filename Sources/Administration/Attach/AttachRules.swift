@@ -85,6 +85,13 @@ struct AttachRules {
         case .table, .partitionedTable: break
         }
         if let root = table.partitionRoot {
+            if table.isBeingFilled, let statement = table.detachmentOfPartition {
+                throw refuse(
+                    """
+                    this is a partition of \(root.title) now, and brocot attach is not finished. First: \(statement). Then run the same \
+                    brocot attach again
+                    """)
+            }
             throw refuse(
                 table.registered == nil
                     ? "this is a partition of \(root.title). Attach \(root.title)"
@@ -145,7 +152,13 @@ struct AttachRules {
                 + parts.map { "--list \($0.quotedForShell)" }.joined(separator: " ")
         }
         guard table.registered != nil else { return nil }
+        guard !table.isBeingFilled else { return Self.adviceForRenamedWhileUnfinished(name) }
         return "If the column was renamed: \(names.detachCommand), and brocot attach with the new name. The order stays"
+    }
+
+    /// What to do if a key column is missing, and not all rows are placed. Under another name of the column, their stored order would be forgotten.
+    static func adviceForRenamedWhileUnfinished(_ column: String) -> String {
+        "If column \"\(column)\" was renamed, rename it back, and run the same brocot attach again"
     }
 
     /// Why values of the column's type can't be keys.

@@ -7,8 +7,14 @@ extension Attacher {
     ///
     /// - Throws: ``AttachError/refused(_:)``.
     package func requireTable(_ names: OrderNames) async throws(AttachError) {
-        let table = try await describe(names, listColumns: [])
-        if case .other(let reason) = table.kind { throw .refused("\(names.title): \(reason)") }
+        let table = try await namingBothOwners(of: names) { () async throws(AttachError) in
+            try await describe(names, listColumns: [])
+        }
+        guard case .other(let reason) = table.kind else { return }
+        let present = try await renamedTable(of: names).map {
+            ". The table that was attached under this name is \($0.title) now"
+        }
+        throw .refused("\(names.title): \(reason)\(present ?? "")")
     }
 
     /// Makes sure that the current role is a member of the table's owner and of the owner of Brocot's tables, if these are two roles. Only the
@@ -35,6 +41,22 @@ extension Attacher {
             """)
     }
 
+    /// Runs `body`, which reads the registry. If a right is missing, and the table and Brocot's tables belong to two roles of which the current role is
+    /// not a member, the error names both.
+    func namingBothOwners<Value>(
+        of names: OrderNames, _ body: () async throws(AttachError) -> Value
+    ) async throws(AttachError) -> Value {
+        do throws(AttachError) {
+            return try await body()
+        } catch {
+            guard case .database(let serverError) = error, serverError.sqlState == .insufficientPrivilege else {
+                throw error
+            }
+            try await requireBothOwners(of: names)
+            throw error
+        }
+    }
+
     /// Makes sure that the current role may run these steps.
     ///
     /// - Parameters:
@@ -55,6 +77,9 @@ extension Attacher {
                 \(name) belongs to \(table.owner). Run this as a member of \(table.owner), or let the owner run its part of \
                 \(command). Nothing was changed.
                 """)
+        }
+        if let fault = table.ownersOfOtherPartitions, steps.contains(where: { $0.actor == .tableOwner }) {
+            throw .refused("\(name): \(fault). Nothing was changed.")
         }
         if !table.actsAsOwner, fills {
             throw .refused(
@@ -90,9 +115,20 @@ extension Attacher {
         throw .refused(
             """
             \(order.definition.names.title): brocot attach is not finished. \(waiting == 1 ? "1 row has" : "\(waiting) rows have") no place yet, and \
-            their order would be forgotten. \(isRenamed(table, order) ? "Rename the table back, and run" : "Run") the same brocot attach again \
-            first, or give --drop-columns too. Nothing was changed.
+            their order would be forgotten. \(howToContinue(order, on: table)) Nothing was changed.
             """)
+    }
+
+    /// How the same `brocot attach` can place the other rows.
+    private func howToContinue(_ order: RegisteredOrder, on table: TableDescription) -> String {
+        if let statement = table.detachmentOfPartition {
+            return "First: \(statement). Then run the same brocot attach again."
+        }
+        let missing = order.definition.keyColumns.first { table.column($0) == nil }
+        let first =
+            missing.map { "If column \"\($0)\" was renamed, rename it back, and run" }
+            ?? (isRenamed(table, order) ? "Rename the table back, and run" : "Run")
+        return "\(first) the same brocot attach again first, or give --drop-columns too."
     }
 
     /// Makes sure that the table was not renamed while `brocot attach` placed its rows: their order would be forgotten.

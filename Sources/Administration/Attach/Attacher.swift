@@ -68,11 +68,12 @@ package struct Attacher: Sendable {
     /// Makes sure that nothing but the order's own table uses the functions of the triggers, so that they can be dropped at the end.
     private static func requireOwnTriggers(_ found: AttachedOrder) throws(AttachError) {
         if let other = found.other {
+            // An unfinished attach can't go on under the other name.
+            let alternative = found.table?.isBeingFilled == true ? "" : ", or: \(other.adviceToDropTriggers)"
             throw .refused(
                 """
                 \(found.names.title) is not the table that was attached: the triggers of this order are on \
-                \(other.title). Give the tables their former names, or: \(other.adviceToDropTriggers). Then run this \
-                again. Nothing was changed.
+                \(other.title). Give the tables their former names\(alternative). Then run this again. Nothing was changed.
                 """)
         }
         if let other = found.table?.othersWithTriggers.first {
@@ -105,10 +106,13 @@ package struct Attacher: Sendable {
             try TableReader.dependents(ofColumns: columns, on: table, on: connection)
         }
         guard dependents.isEmpty else {
+            // Without --drop-columns, the stored order of the rows would be forgotten.
+            let statement = table.isBeingFilled ? table.detachmentOfPartition : nil
+            let advice = statement.map { "First: \($0). Then run the same brocot attach again, or this." }
             throw .refused(
                 """
                 \(names.title): \(dependents.joined(separator: ", ")) uses the rank columns, so they can't be dropped. \
-                Change or drop that first, or leave out --drop-columns. Nothing was changed.
+                \(advice ?? "Change or drop that first, or leave out --drop-columns.") Nothing was changed.
                 """)
         }
     }

@@ -39,7 +39,9 @@ package struct Attachment: Sendable {
     /// - Throws: ``AttachError/refused(_:)``, with the reason; an error of the database.
     package func plan(forOtherRoles: Bool = false) async throws(AttachError) -> AttachPlan {
         let names = definition.names
-        let table = try await attacher.describe(names, listColumns: definition.listColumns)
+        let table = try await attacher.namingBothOwners(of: names) { () async throws(AttachError) in
+            try await attacher.describe(names, listColumns: definition.listColumns)
+        }
         var plan = try AttachPlan(definition, on: table, mayChangeOptions: mayChangeOptions)
         if !forOtherRoles {
             if plan.fills { try await attacher.requireBothOwners(of: names) }
@@ -51,8 +53,13 @@ package struct Attachment: Sendable {
             try await attacher.requireNoUnfinishedFormerNames(of: names)
         }
         try await attacher.requireOwnRanks(plan)
-        guard plan.fills else { return plan }
         let filling = filling(plan)
+        guard plan.fills else {
+            if order != nil, plan.missingColumns > 0, try await filling.lacksOrder(hasColumns: false) {
+                throw Self.refusal(of: plan)
+            }
+            return plan
+        }
         if let order { try await filling.check(order: order) }
         if !forOtherRoles, plan.missingColumns == 0 {
             plan.rowsToPlace = try await filling.rowsToPlace(placingAll: placesAllRows)
@@ -76,7 +83,7 @@ package struct Attachment: Sendable {
         return try await attacher.exclusively { () async throws(AttachError) in
             var plan = try await plan()
             for note in plan.notes { logger.warning("\(note)") }
-            warnOfUnusedOrder(plan)
+            try await warnOfUnusedOrder(plan)
             tell(removedRanks: try await attacher.run(plan, starting: beginning))
             if let rows = plan.rowsToPlace {
                 if case .stored(let count) = rows {
@@ -93,7 +100,7 @@ package struct Attachment: Sendable {
     }
 
     /// The registry does not contain the order of the first call, so a different one can't be told from the same one.
-    private func warnOfUnusedOrder(_ plan: AttachPlan) {
+    private func warnOfUnusedOrder(_ plan: AttachPlan) async throws(AttachError) {
         guard order != nil else { return }
         switch plan.rowsToPlace {
         case .all: break
@@ -109,8 +116,26 @@ package struct Attachment: Sendable {
                 --order-by is not used, because the table has an order already. To place the rows without a place in this order, give \
                 --place-rows too
                 """)
+        case nil where try await filling(plan).lacksOrder(hasColumns: plan.missingColumns == 0):
+            logger.warning("no row has a place, and --order-by is not used. \(Self.wayToOrder(plan.definition.names))")
         case .keptOrder, nil: logger.warning("--order-by is not used, because the table has an order already")
         }
+    }
+
+    /// The table was created anew, or lost its rank columns. The order that the caller wants would not be used.
+    private static func refusal(of plan: AttachPlan) -> AttachError {
+        .refused(
+            """
+            \(plan.definition.names.title): it is attached, but no row has a place, because the table was created anew, or its rank columns were \
+            dropped. \(wayToOrder(plan.definition.names)) Nothing was changed.
+            """)
+    }
+
+    /// How the rows of an attached table that has no order get one.
+    private static func wayToOrder(_ names: OrderNames) -> String {
+        """
+        To place the rows in the order of --order-by: \(names.detachCommand), which rejects pending requests, and then the same brocot attach.
+        """
     }
 
     private func tell(removedRanks count: Int) {

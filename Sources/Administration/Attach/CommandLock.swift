@@ -41,7 +41,9 @@ struct CommandLock: Sendable {
             value = try await body()
         } catch {
             try? await unlock()
-            throw error
+            // The body does not know which steps are finished.
+            guard case .database(let serverError) = error, serverError.isConnectionLost else { throw error }
+            throw .stepFailed(step: "go on", serverError)
         }
         try await unlock()
         return value
@@ -76,10 +78,17 @@ struct CommandLock: Sendable {
         }
     }
 
+    /// If the connection is lost, the lock ends with the session.
     private func unlock() async throws(AttachError) {
-        let wasLocked: Bool = try await wrappingErrors {
-            try await connection.execute(script: resetSettings)
-            return try await connection.query(Self.unlock).single().decode(0)
+        let wasLocked: Bool
+        do throws(AttachError) {
+            wasLocked = try await wrappingErrors {
+                try await connection.execute(script: resetSettings)
+                return try await connection.query(Self.unlock).single().decode(0)
+            }
+        } catch {
+            guard error.serverError?.isConnectionLost == true else { throw error }
+            return
         }
         guard wasLocked else { throw .lockInOtherSession }
     }

@@ -25,7 +25,9 @@ package struct Detachment: Sendable {
     /// - Returns: The plan; nil if the table is not registered.
     /// - Throws: ``AttachError/refused(_:)``, with the reason; an error of the database.
     package func plan(forOtherRoles: Bool = false) async throws(AttachError) -> DetachPlan? {
-        let plan = try await attacher.planToDetach(names, droppingColumns: dropsColumns)
+        let plan = try await attacher.namingBothOwners(of: names) { () async throws(AttachError) in
+            try await attacher.planToDetach(names, droppingColumns: dropsColumns)
+        }
         if !dropsColumns, let table = plan?.table { try await attacher.requireEndOfFilling(of: table) }
         if !forOtherRoles, let plan, let table = plan.table {
             try attacher.requireOwners(of: table, names, for: plan.steps, printedBy: "brocot detach --dry-run")

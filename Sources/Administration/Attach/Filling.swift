@@ -53,6 +53,22 @@ struct Filling: Sendable {
         }
     }
 
+    /// Whether the table has rows, and none of them has a rank.
+    ///
+    /// - Parameter hasColumns: Whether the table has the rank columns.
+    /// - Returns: The answer.
+    /// - Throws: ``AttachError/database(_:)``.
+    func lacksOrder(hasColumns: Bool) async throws(AttachError) -> Bool {
+        try await wrappingErrors {
+            try await connection.inReadOnlyTransaction { [statements] connection throws(PostgresError) in
+                let hasRows: Bool = try connection.query(statements.hasRows).single().decode(0)
+                guard hasRows, hasColumns else { return hasRows }
+                let hasOrder: Bool = try connection.query(statements.hasOrder).single().decode(0)
+                return !hasOrder
+            }
+        }
+    }
+
     /// Stores the rows to place, as far as they are not stored yet, places the stored rows, and lets requests pass.
     ///
     /// - Parameters:

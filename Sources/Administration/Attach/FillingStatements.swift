@@ -35,6 +35,9 @@ struct FillingStatements {
         """
     }
 
+    /// Whether the table has rows.
+    var hasRows: SQL { "SELECT EXISTS (SELECT FROM \(table))" }
+
     /// Whether a row has a rank.
     var hasOrder: SQL { "SELECT EXISTS (SELECT FROM \(table) WHERE \(columns.rank) IS NOT NULL)" }
 

@@ -52,17 +52,20 @@ extension CatalogStatements {
     }
 
     /// The names of Brocot's unique indexes on the rank of this order, except those that belong to a parent's index. There are several
-    /// if the table or an index was renamed. The constraint tells the rank column if that was renamed. Indexes without the condition
-    /// are known by the end of their names.
+    /// if the table or an index was renamed, or if REINDEX CONCURRENTLY was cancelled. The constraint tells the rank column if that was renamed.
+    /// Indexes without the condition are known by the end of their names. REINDEX CONCURRENTLY shortens a long name before it adds its own end.
     static func indexesOfRank(on relation: String, in schema: String, of names: OrderNames) -> SQL {
         """
         SELECT named.relname::text
         FROM pg_index AS found
         JOIN pg_class AS named ON named.oid = found.indexrelid
+        CROSS JOIN LATERAL regexp_replace(named.relname::text, \(OrderNames.endOfReindexed), '') AS former
         WHERE found.indrelid = \(SQL.relation(schema: "\(schema)", name: "\(relation)")) AND found.indisunique
             AND (pg_get_expr(found.indpred, found.indrelid) = \(OrderObjects.indexPredicate)
                 OR starts_with(named.relname::text, \(OrderNames.indexPrefix))
-                    AND right(named.relname::text, length(\(names.rank)) + 1) = '_' || \(names.rank))
+                    AND ('_' || \(names.rank) IN (
+                            right(named.relname::text, length(\(names.rank)) + 1), right(former, length(\(names.rank)) + 1))
+                        OR former <> named.relname::text AND starts_with(\(names.index(on: relation)), former)))
             AND found.indkey[found.indnkeyatts - 1] IN (
                 SELECT stored.attnum FROM pg_attribute AS stored
                 WHERE stored.attrelid = found.indrelid AND stored.attname = \(names.rank)::text::name

@@ -25,6 +25,8 @@ enum CatalogStatements {
             hasRuleOnInsertOrDelete
         /// The schema and the name of the table of which it is a partition, directly or through others; NULL if it is none.
         case partitionRoot
+        /// The schema and the name of the table of which it is a partition directly; NULL if it is none.
+        case partitionParent
     }
 
     static func relation(_ names: OrderNames) -> SQL {
@@ -76,7 +78,12 @@ enum CatalogStatements {
             EXISTS (SELECT FROM pg_rewrite AS rule WHERE rule.ev_class = relation.oid AND rule.ev_type IN ('3', '4')),
             (SELECT ARRAY[root_schema.nspname::text, root.relname::text]
             FROM pg_class AS root JOIN pg_namespace AS root_schema ON root_schema.oid = root.relnamespace
-            WHERE relation.relispartition AND root.oid = pg_partition_root(relation.oid))
+            WHERE relation.relispartition AND root.oid = pg_partition_root(relation.oid)),
+            (SELECT ARRAY[parent_schema.nspname::text, parent.relname::text]
+            FROM pg_inherits AS link
+            JOIN pg_class AS parent ON parent.oid = link.inhparent
+            JOIN pg_namespace AS parent_schema ON parent_schema.oid = parent.relnamespace
+            WHERE relation.relispartition AND link.inhrelid = relation.oid)
         FROM pg_class AS relation
         JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
         JOIN pg_class AS registry ON registry.oid = 'brocot.ordered_tables'::regclass
@@ -97,6 +104,8 @@ enum CatalogStatements {
             AND NOT (pg_has_role(relation.relowner, 'MEMBER') AND pg_has_role(registry.relowner, 'MEMBER'))
         """
     }
+
+    static let mayReadStoredRows: SQL = "SELECT has_table_privilege('brocot.rows_to_place', 'SELECT')"
 
     /// The columns of ``columns(of:)``.
     enum AttributeColumn: Int {
@@ -195,13 +204,14 @@ enum CatalogStatements {
     }
 
     /// The columns of ``relations(of:)``.
-    enum PartitionColumn: Int { case oid, schema, name, parent, isPartitioned, level }
+    enum PartitionColumn: Int { case oid, schema, name, parent, isPartitioned, level, owner, actsAsOwner }
 
     /// The table and its partitions, from the top down.
     static func relations(of relation: Int64) -> SQL {
         """
         SELECT found.oid::bigint, namespace.nspname::text, found.relname::text,
-            CASE WHEN part.level > 0 THEN part.parentrelid::oid::bigint END, found.relkind = 'p', part.level
+            CASE WHEN part.level > 0 THEN part.parentrelid::oid::bigint END, found.relkind = 'p', part.level,
+            pg_get_userbyid(found.relowner)::text, pg_has_role(found.relowner, 'USAGE')
         FROM (
             SELECT part.relid, part.parentrelid, part.level FROM pg_partition_tree(\(relation)::oid::regclass) AS part
             UNION ALL

@@ -46,6 +46,9 @@ struct TableDescription: Hashable, Sendable {
         let oid: Int64
         let schema: String
         let name: String
+        let owner: String
+        /// Whether the current role has the rights of the owner.
+        let actsAsOwner: Bool
         /// The parent table; nil for the table itself.
         let parent: Int64?
         let isPartitioned: Bool
@@ -126,6 +129,8 @@ struct TableDescription: Hashable, Sendable {
     let kind: Kind
     /// The table of which it is a partition, directly or through others; nil if it is none.
     let partitionRoot: OrderNames?
+    /// The table of which it is a partition directly; nil if it is none.
+    let partitionParent: OrderNames?
     /// The registered orders of its partitions.
     let ordersOfPartitions: [OrderNames]
     let columns: [Column]
@@ -154,6 +159,8 @@ struct TableDescription: Hashable, Sendable {
     let functions: [String: Function]
     /// The row of the registry; nil if the order is not registered.
     let registered: RegisteredOrder?
+    /// Whether `brocot attach` has stored the order of rows that it has not placed yet. False if the current role may not know.
+    let hasStoredRows: Bool
     /// Why the registered condition of visibility fails for the table's rows; nil if it doesn't fail.
     let faultOfCondition: String?
     /// The owner of `brocot.ordered_tables`, to whom the objects in schema `brocot` belong. The schema itself may belong to a superuser.
@@ -171,6 +178,29 @@ struct TableDescription: Hashable, Sendable {
     var isTable: Bool {
         if case .other = kind { return false }
         return true
+    }
+
+    /// Whether `brocot attach` has not placed all rows yet, or a repair of a rank column has not ended.
+    var isBeingFilled: Bool { registered?.isBeingFilled == true }
+
+    /// Which partitions belong to roles of which the current role is not a member, and what to do; nil if none does.
+    var ownersOfOtherPartitions: String? {
+        let others = relations.dropFirst().filter { !$0.actsAsOwner }
+        guard !others.isEmpty else { return nil }
+        let most = 3
+        let examples = others.prefix(most).map { "\($0.schema).\($0.name) to \($0.owner)" }.joined(separator: ", ")
+        return """
+            partitions belong to roles of which this role is not a member: \(examples)\
+            \(others.count > most ? ", and \(others.count - most) more" : ""). Run this as a member of all owners, or give \
+            the partitions to the table's owner: ALTER TABLE … OWNER TO \(quoteIdentifier(owner))
+            """
+    }
+
+    /// The statement after which it is no partition any more; nil if it is none.
+    var detachmentOfPartition: String? {
+        guard let partitionParent, let relation = relations.first else { return nil }
+        let partition = OrderNames(schema: relation.schema, table: relation.name)
+        return "ALTER TABLE \(partitionParent.quoted) DETACH PARTITION \(partition.quoted)"
     }
 
     func column(_ name: String) -> Column? { columns.first { $0.name == name } }

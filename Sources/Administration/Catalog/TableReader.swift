@@ -38,6 +38,8 @@ package enum TableReader {
             kind: try kind(of: relation),
             partitionRoot: try relation.decode(Column.partitionRoot, as: [String]?.self)
                 .map { OrderNames(schema: $0[0], table: $0[1]) },
+            partitionParent: try relation.decode(Column.partitionParent, as: [String]?.self)
+                .map { OrderNames(schema: $0[0], table: $0[1]) },
             ordersOfPartitions: try RegisteredOrder.ofPartitions(of: oid, on: connection).map(\.definition.names),
             columns: try columns(of: oid, on: connection), uniqueKeys: uniqueKeys,
             partitionKey: partitionKey,
@@ -55,6 +57,7 @@ package enum TableReader {
             ).sorted(),
             functions: try functions(names, ofTable: oid, on: connection),
             registered: registered,
+            hasStoredRows: registered?.isBeingFilled == true ? try hasStoredRows(of: names, on: connection) : false,
             faultOfCondition: try registered?.definition.visible.flatMap { condition throws(PostgresError) in
                 // The table can't be read if a policy hides rows.
                 hidesRows
@@ -101,6 +104,16 @@ package enum TableReader {
             TableDescription.TriggerElsewhere(
                 name: try row.decode(0), table: try row.decode(1), isOfPartition: try row.decode(2))
         }
+    }
+
+    /// Whether `brocot attach` has stored the order of rows that it has not placed yet; false if the current role may not know.
+    private static func hasStoredRows(
+        of names: OrderNames, on connection: isolated Connection
+    ) throws(PostgresError) -> Bool {
+        let mayRead: Bool = try connection.query(CatalogStatements.mayReadStoredRows).single().decode(0)
+        guard mayRead else { return false }
+        let count: Int = try connection.query(FillingStatements.countOfWaiting(names.orderedTable)).single().decode(0)
+        return count > 0
     }
 
     private static func kind(of relation: Row) throws(PostgresError) -> TableDescription.Kind {
@@ -169,6 +182,7 @@ package enum TableReader {
                 CatalogStatements.indexesOfRank(on: name, in: schema, of: names), on: connection)
             return TableDescription.Relation(
                 oid: try row.decode(Column.oid), schema: schema, name: name,
+                owner: try row.decode(Column.owner), actsAsOwner: try row.decode(Column.actsAsOwner),
                 parent: try row.decode(Column.parent), isPartitioned: isPartitioned,
                 level: Int(try row.decode(Column.level, as: Int32.self)),
                 index: index,

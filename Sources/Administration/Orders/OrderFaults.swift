@@ -1,3 +1,4 @@
+import LibPQ
 import Ordering
 
 /// What is wrong with an attached table, or with its row of the registry, as far as the catalog shows it.
@@ -16,12 +17,8 @@ struct OrderFaults {
         hasKeyColumns = definition.keyColumns.allSatisfy { table.column($0) != nil }
         haveOtherOwners = table.owner != table.registryOwner
         var faults: [OrderFault] = []
-        if table.registered?.isBeingFilled == true {
-            faults.append(
-                OrderFault(
-                    message: "brocot attach is not finished, so requests wait",
-                    advice: "Run the same brocot attach again, or \(names.detachCommand) --drop-columns."))
-        }
+        if table.isBeingFilled { faults.append(Self.unfinished(definition, on: table)) }
+        faults += Self.reindexed(names, on: table)
         faults += table.othersWithTriggers.map { other in
             OrderFault(
                 message: "\(other.title) has the triggers of this order too", advice: "\(other.adviceToDropTriggers).")
@@ -30,6 +27,36 @@ struct OrderFaults {
         plan = Result { () throws(AttachError) in
             if let fault = ChangedKeys(definition, on: table).fault { throw .refused(fault) }
             return try AttachPlan(definition, on: table)
+        }
+    }
+
+    /// That requests wait, and which command lets them pass. Without stored rows, the rows may have the order that people gave them, because a repair
+    /// of a rank column may have been interrupted. So nothing that drops their ranks is named then.
+    private static func unfinished(_ definition: OrderDefinition, on table: TableDescription) -> OrderFault {
+        let isAttach = table.hasStoredRows
+        let message = "brocot attach\(isAttach ? "" : " or check --repair") is not finished, so requests wait"
+        let advice =
+            if let column = definition.keyColumns.first(where: { table.column($0) == nil }) {
+                AttachRules.adviceForRenamedWhileUnfinished(column)
+            } else if let statement = table.detachmentOfPartition {
+                "First: \(statement). Then run the same brocot attach again"
+            } else if isAttach {
+                "Run the same brocot attach again. Or drop the ranks of all rows: \(definition.names.detachCommand) --drop-columns"
+            } else {
+                "Run brocot check --repair, and then the same brocot attach again: the rows keep the ranks that they have"
+            }
+        return OrderFault(message: message, advice: "\(advice).")
+    }
+
+    /// The indexes that a cancelled REINDEX CONCURRENTLY has left. The server may enforce them.
+    private static func reindexed(_ names: OrderNames, on table: TableDescription) -> [OrderFault] {
+        table.relations.flatMap { relation in
+            relation.surplusIndexes.filter(names.isReindexed).map { index in
+                let name = "\(quoteIdentifier(relation.schema)).\(quoteIdentifier(index))"
+                return OrderFault(
+                    message: "index \(relation.schema).\(index) was left by REINDEX CONCURRENTLY",
+                    advice: "If no session runs REINDEX now: DROP INDEX CONCURRENTLY \(name);")
+            }
         }
     }
 

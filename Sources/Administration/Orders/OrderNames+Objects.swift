@@ -13,6 +13,16 @@ extension OrderNames {
     /// The unique index on list and rank of the table itself, or of one of its partitions.
     func index(on relation: String) -> String { Self.bounded("\(Self.indexPrefix)\(relation)_\(rank)") }
 
+    /// The end that REINDEX CONCURRENTLY adds to the name of its new index, or of the former one, as a regular expression.
+    static let endOfReindexed = "_cc(new|old)[0-9]*$"
+
+    /// Whether an index of this order has the name that only REINDEX CONCURRENTLY gives.
+    func isReindexed(_ index: String) -> Bool {
+        guard !index.hasSuffix("_\(rank)") else { return false }
+        let withoutNumber = String(index.reversed().drop { ("0"..."9").contains($0) }.reversed())
+        return withoutNumber.hasSuffix("_ccnew") || withoutNumber.hasSuffix("_ccold")
+    }
+
     /// After an INSERT: requests places for the new rows.
     var insertTrigger: String { trigger("arrive") }
     /// Before an INSERT, if a column gets numbers of a sequence: draws the id of the request.

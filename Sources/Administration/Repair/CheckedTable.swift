@@ -41,7 +41,10 @@ package struct CheckedTable: Hashable, Sendable {
             lines.append(
                 placingRows
                     ? "no row has a place. The daemon is asked to place all of them, in the order of their keys"
-                    : "no row has a place. To place all of them: \(OrderNames.placeRowsCommand)")
+                    : """
+                    no row has a place. To place all of them in the order of their keys: \(OrderNames.placeRowsCommand). For another order, detach \
+                    the table, and attach it with --order-by
+                    """)
         } else if missingColumns > 0 && !isBeingFilled {
             lines.append(
                 """

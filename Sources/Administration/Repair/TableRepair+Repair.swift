@@ -9,13 +9,13 @@ extension TableRepair {
         /// Whether another session's lock is the reason.
         package let isLocked: Bool
 
-        /// nil if the error concerns more than this table.
-        init?(_ error: AttachError, in names: OrderNames) {
+        /// nil if the error concerns more than this table. `table` is its description, if there is one.
+        init?(_ error: AttachError, in names: OrderNames, of table: TableDescription? = nil) {
             guard !error.concernsAllTables else { return nil }
             isLocked = error.isForLock
             var text = names.withoutTable("\(error)".replacing("\n", with: " "))
-            if error.serverError?.sqlState == .insufficientPrivilege {
-                text += "\(text.hasSuffix(".") ? "" : ".") \(TableRepair.adviceOnRights)"
+            if error.serverError?.sqlState == .insufficientPrivilege, let advice = TableRepair.adviceOnRights(table) {
+                text += "\(text.hasSuffix(".") ? "" : ".") \(advice)"
             }
             self.text = text
         }
@@ -40,10 +40,19 @@ extension TableRepair {
                 try await repair(definition, findings, placingRows: placingRows)
                 return (findings, nil)
             } catch {
-                guard let failure = Failure(error, in: definition.names) else { throw error }
+                guard let failure = await failure(error, of: definition) else { throw error }
                 return (findings, failure)
             }
         }
+    }
+
+    /// See ``Failure/init(_:in:of:)``. If a right is missing, the table says whose it is.
+    private func failure(_ error: AttachError, of definition: OrderDefinition) async -> Failure? {
+        guard error.serverError?.sqlState == .insufficientPrivilege else { return Failure(error, in: definition.names) }
+        let table = try? await attacher.find(
+            definition.names, listColumns: definition.listColumns,
+            waitingAtMost: TransactionSettings.lockTimeoutOfReading)
+        return Failure(error, in: definition.names, of: table)
     }
 
     /// Corrects damaged ranks, list by list under the list's lock, and creates missing objects. The order of all other rows stays.

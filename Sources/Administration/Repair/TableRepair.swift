@@ -28,10 +28,15 @@ package struct TableRepair: Sendable {
 
     package func findings(of definition: OrderDefinition) async throws(AttachError) -> TableFindings {
         let names = definition.names
+        var described: TableDescription?
         do throws(AttachError) {
             let table = try await attacher.find(
                 names, listColumns: definition.listColumns, waitingAtMost: TransactionSettings.lockTimeoutOfReading)
             guard let table else { return .refused(try await reasonForNoTable(names)) }
+            described = table
+            if !table.isTable, try await attacher.renamedTable(of: names) != nil {
+                return .refused("this is not a table: \(try await reasonForNoTable(names))")
+            }
             let faults = OrderFaults(of: definition, on: table)
             let plan = try faults.plan.get()
             guard !table.hidesRows else {
@@ -53,7 +58,8 @@ package struct TableRepair: Sendable {
             case .database(let serverError) where serverError.sqlState == .lockNotAvailable:
                 return .locked(try await descriptionOfLock(names))
             case .database(let serverError) where serverError.sqlState == .insufficientPrivilege:
-                return .unreadable("it was not read: \(serverError.message). \(Self.adviceOnRights)")
+                return .unreadable(
+                    "it was not read: \(serverError.message)\(Self.adviceOnRights(described).map { ". \($0)" } ?? "")")
             case .database(let serverError) where !serverError.isConnectionLost:
                 return .refused(
                     "it could not be checked: \(serverError.message). Remove the cause, and run brocot check again")
@@ -77,7 +83,15 @@ package struct TableRepair: Sendable {
         }
     }
 
-    static let adviceOnRights = "Run this as the table's owner"
+    /// Who has a right on the table or on the registry that the current role lacks; nil if this role has the rights of both owners. A table that could
+    /// not be described is nil.
+    static func adviceOnRights(_ table: TableDescription?) -> String? {
+        guard let table else { return "Run this as a member of the owners of the table and of brocot.ordered_tables" }
+        guard table.actsAsOwner else { return "Run this as the table's owner" }
+        if let fault = table.ownersOfOtherPartitions { return "Its \(fault)" }
+        guard !table.hasRightsOfRegistryOwner else { return nil }
+        return "Run this as a member of \(table.registryOwner), the owner of brocot.ordered_tables"
+    }
 
     /// Who keeps a table from being read, and what to do.
     private func descriptionOfLock(_ names: OrderNames) async throws(AttachError) -> String {

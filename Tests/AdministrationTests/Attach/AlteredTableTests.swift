@@ -130,6 +130,31 @@ import Testing
         #expect(requests.first == (hasEqualRanks ? "public.tasks 1 {2} after" : nil), "\(requests)")
     }
 
+    @Test(
+        "If the table was renamed and a view has its name, check and attach name the table that has the triggers now",
+        .databaseWithAttachedTasks)
+    func viewInPlace() async throws {
+        let fixture = try await AttachFixture()
+        let definition = AttachFixture.definition()
+        try await fixture.connection.execute(
+            script: "ALTER TABLE tasks RENAME TO jobs; CREATE VIEW tasks AS SELECT id, project_id FROM jobs")
+        #expect(
+            try await findings(fixture).lines() == [
+                """
+                this is not a table: the table is now public.jobs. Rename it back, or run: brocot detach public.tasks, and attach public.jobs. \
+                The order stays.
+                """
+            ])
+        #expect(
+            await refusal { try await fixture.attacher.requireTable(definition.names) } == """
+                public.tasks: this is a view. Only tables can be attached. The table that was attached under this name is public.jobs now
+                """)
+        try await fixture.detach(droppingColumns: false)
+        let renamed = AttachFixture.definition(table: "jobs")
+        try await fixture.attach(renamed)
+        #expect(try await fixture.attacher.plan(renamed).steps.isEmpty)
+    }
+
     @Test("An index of another kind with the name of the order's index is named", .databaseWithAttachedTasks)
     func replacedIndex() async throws {
         let fixture = try await AttachFixture()

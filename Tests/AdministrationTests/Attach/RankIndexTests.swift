@@ -174,6 +174,46 @@ import Testing
         #expect(try await fixture.catalog(of: ["other"]) == before)
     }
 
+    @Test(
+        "An index that a cancelled REINDEX CONCURRENTLY has left is named with the statement that drops it, and brocot detach drops it",
+        arguments: ["tasks", String(repeating: "t", count: 60)])
+    func cancelledReindex(table: String) async throws {
+        let fixture = try await AttachFixture("CREATE TABLE \(table) (id bigint PRIMARY KEY, project_id bigint)")
+        let definition = AttachFixture.definition(table: table)
+        try await fixture.attach(definition)
+        let index = definition.names.index(on: table)
+        let (holder, other) = (try await TestDatabase.current.connect(), try await TestDatabase.current.connect())
+        try await holder.execute(script: "BEGIN; INSERT INTO \(table) (id) VALUES (1)")
+        let reindexed = Task { try await other.execute(script: "REINDEX INDEX CONCURRENTLY \(index)") }
+        try await TestDatabase.current.waitUntilBlocked(other, by: holder)
+        try await holder.execute("SELECT pg_cancel_backend(\(other.backendProcessIdentifier))")
+        await #expect(throws: PostgresError.self) { try await reindexed.value }
+        try await holder.execute(script: "COMMIT")
+        let left = try #require(try await fixture.texts(rankIndexes).first { $0.hasSuffix("_ccnew") })
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let lines = try await repair.findings(of: definition).lines()
+        #expect(
+            lines == [
+                """
+                index public.\(left) was left by REINDEX CONCURRENTLY. If no session runs REINDEX now: DROP INDEX CONCURRENTLY \
+                "public"."\(left)";
+                """
+            ])
+        try await fixture.detach(definition, droppingColumns: false)
+        #expect(try await fixture.texts(rankIndexes).isEmpty)
+    }
+
+    @Test(
+        "The names of indexes that REINDEX CONCURRENTLY leaves are known, and others are not taken for such",
+        arguments: [
+            ("brocot_tasks_rank_ccnew", "rank", true), ("brocot_tasks_rank_ccold12", "rank", true),
+            ("brocot_tasks_rank", "rank", false), ("brocot_tasks_rank_ccnews", "rank", false),
+            ("brocot_tasks_x_ccnew", "x_ccnew", false), ("brocot_tasks_x_ccnew_ccnew1", "x_ccnew", true),
+        ])
+    func namesOfReindexed(index: String, rank: String, isReindexed: Bool) {
+        #expect(OrderNames(schema: "public", table: "tasks", rank: rank).isReindexed(index) == isReindexed)
+    }
+
     @Test("brocot detach leaves a unique index of the user's", .databaseWithAttachedTasks) func indexOfTheUser()
         async throws
     {

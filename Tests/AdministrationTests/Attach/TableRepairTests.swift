@@ -219,12 +219,14 @@ import Testing
         _ = try await fixture.prepare(AttachFixture.definition())
         let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         let findings = try await repair.findings(of: AttachFixture.definition())
-        #expect(findings.lines().first?.hasPrefix("brocot attach is not finished, so requests wait") == true)
+        #expect(
+            findings.lines().first?.hasPrefix("brocot attach or check --repair is not finished, so requests wait")
+                == true)
         #expect(!findings.areRight && !findings.isRepairable && findings.needsPerson)
         try await repair.repair(AttachFixture.definition(), findings, placingRows: true)
         #expect(try await fixture.requests() == [], "attach places the rows in their own order")
         let orders = try #require(try await examination().first { $0.check == "orders" })
-        #expect(orders.message == "public.tasks: brocot attach is not finished, so requests wait")
+        #expect(orders.message == "public.tasks: brocot attach or check --repair is not finished, so requests wait")
         #expect(orders.level == .fail)
         let status = try await fixture.connection.run { connection throws in try QueueStatus.read(on: connection) }
         #expect(status.tablesBeingAttached == ["public.tasks"])
@@ -232,7 +234,7 @@ import Testing
         let refused = try #require(try await examination().first { $0.check == "orders" })
         #expect(
             refused.message.hasPrefix(
-                "public.tasks: brocot attach is not finished, so requests wait; public.tasks: column"),
+                "public.tasks: brocot attach or check --repair is not finished, so requests wait; public.tasks: column"),
             "\(refused.message)")
     }
 }

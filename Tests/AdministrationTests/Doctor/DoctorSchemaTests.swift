@@ -180,11 +180,11 @@ import Testing
         let result = try #require(try await examination().first { $0.check == "orders" })
         #expect(
             result.message == """
-                public.songs: brocot attach is not finished, so requests wait; public.tasks: missing: trigger zzz_brocot_rank_keep
+                public.songs: brocot attach or check --repair is not finished, so requests wait; public.tasks: missing: trigger zzz_brocot_rank_keep
                 """)
         #expect(
-            result.advice?.contains("brocot detach public.songs") == true
-                && result.advice?.contains("check --repair") == true)
+            result.advice?.contains("the same brocot attach again") == true
+                && result.advice?.contains("As the owner of the table: brocot check --repair") == true)
     }
 
     @Test(
