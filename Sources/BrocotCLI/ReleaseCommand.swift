@@ -59,6 +59,7 @@ struct ReleaseCommand: CancellableCommand {
             }
             return (table, lists, result)
         }
+        if let error = result.failure, result.released.isEmpty { throw error }
         let count = result.released.count
         Stream.error.printText(
             "Released \(count == 1 ? "1 list" : "\(count) lists")"
@@ -72,9 +73,7 @@ struct ReleaseCommand: CancellableCommand {
             let reason = error.code == .cancelled ? "Interrupted" : error.message.printable
             return CommandFailure(
                 ExitStatus(of: error) ?? .failed,
-                result.released.isEmpty
-                    ? "\(reason). No list was released."
-                    : "\(reason). Released before that, and not to be named again: \(names(of: result.released)).")
+                "\(reason). Released before that, and not to be named again: \(names(of: result.released)).")
         }
         guard result.locked.isEmpty else {
             return CommandFailure(

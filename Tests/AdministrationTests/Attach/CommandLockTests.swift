@@ -36,7 +36,7 @@ import Testing
         let error = await #expect(throws: AttachError.self) {
             try await lock(connection).exclusively { () async throws(AttachError) in
                 try await endSession(of: connection)
-                try await wrappingErrors { try await connection.execute("SELECT") }
+                _ = try await wrappingErrors { try await connection.execute("SELECT") }
             }
         }
         let message = "\(try #require(error))"
