@@ -2,7 +2,7 @@
 -- with another row. A trigger draws the id of the request before the rows draw theirs now. brocot attach makes it, and brocot check --repair for tables
 -- that are attached already.
 
--- Only an id that this session drew last is used, so nobody can choose one. An id that a rolled-back statement has used is free again.
+-- Only an id that this session drew last is used, so nobody can take the id of another session. An id that a rolled-back statement has used is free again.
 CREATE FUNCTION brocot.next_request_id() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL UNSAFE
 RETURN CASE
     WHEN coalesce(pg_catalog.current_setting('brocot.drawn_id', true), '') OPERATOR(pg_catalog.=) ''

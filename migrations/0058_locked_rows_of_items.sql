@@ -157,7 +157,7 @@ BEGIN
                 THEN format('a value of %s.%s', type.schema_name, type.type_name)
             ELSE 'a ' || format_type(type.base, type.base_modifier)
         END, part.attname, known.schema_name, known.table_name,
-        CASE WHEN type.base = 'uuid'::regtype AND translate(key, '{}-', '') COLLATE "C" ~ '^[0-9A-Fa-f]{32}$'
+        CASE WHEN type.base = 'uuid'::regtype AND key COLLATE "C" ~ '^\{?([0-9A-Fa-f]{4}-?){7}[0-9A-Fa-f]{4}\}?$'
             THEN format('; cast it: %L::uuid', key) END)
     INTO STRICT message
     FROM brocot.ordered_tables AS known

@@ -76,7 +76,13 @@ extension Connection {
     ///
     /// - Throws: ``CommandFailure`` `.migrationsPending` or `.databaseNewer`, with what to do.
     nonisolated func requireSchema() async throws {
-        switch try await migratorForReading.versionState() {
+        let state: SchemaState
+        do {
+            state = try await migratorForReading.versionState()
+        } catch MigrationError.cancelled {
+            throw CommandFailure(.failed, "Interrupted. Nothing was changed.")
+        }
+        switch state {
         case .missing: throw CommandFailure.schemaMissing(self)
         case .behind:
             throw CommandFailure(

@@ -19,12 +19,12 @@ struct ReleaseCommand: CancellableCommand {
             database refuses it again, the list is held again. With --reject, the request is rejected, and the list \
             continues with its next request.
 
-            Each list is released in a transaction of its own. If the command fails or is interrupted, it names the lists that it has \
-            released. Don't name these again with --reject: another request may hold them by then.
+            Each list is released in a transaction of its own. If the command fails or is interrupted, it names the lists \
+            that it has released. Don't name these again with --reject: another request may hold them by then.
 
             Exit status: 0 released · 1 a list is not held, or the command failed · 2 no such table · 3 migrations pending · 5 \
-            another session kept a list locked for 60 s; the others are released · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
-            code · 8 the database is newer
+            another session kept a list locked for 60 s; the others are released · 6 cannot connect, or only a standby · 7 a \
+            superuser would run another role's code · 8 the database is newer
             """)
 
     @Argument(help: "The lists.")
@@ -55,11 +55,12 @@ struct ReleaseCommand: CancellableCommand {
                     named.isEmpty
                     ? try Operations.heldLists(of: table, on: connection)
                     : named.map { ListIdentifier($0, of: table ?? "items") }
-                return (lists, Operations.release(lists, rejecting: reject, on: connection))
+                let result = Operations.release(lists, rejecting: reject, on: connection)
+                if let error = result.failure, result.isWithoutEffect { throw error }
+                return (lists, result)
             }
             return (table, lists, result)
         }
-        if let error = result.failure, result.released.isEmpty { throw error }
         let count = result.released.count
         Stream.error.printText(
             "Released \(count == 1 ? "1 list" : "\(count) lists")"
@@ -69,23 +70,30 @@ struct ReleaseCommand: CancellableCommand {
 
     /// What to report if some of the lists are not released; nil if all are.
     static func failure(_ result: ReleasedLists, of lists: [ListIdentifier], in table: String) -> CommandFailure? {
+        let missed = lists.filter { !result.released.contains($0) && !result.locked.contains($0) }
+        var sentences: [String] = []
         if let error = result.failure {
             let reason = error.code == .cancelled ? "Interrupted" : error.message.printable
-            return CommandFailure(
-                ExitStatus(of: error) ?? .failed,
-                "\(reason). Released before that, and not to be named again: \(names(of: result.released)).")
+            sentences = ["\(reason)."] + (error.hint.map { ["\($0.printable)"] } ?? [])
+            if !result.released.isEmpty {
+                sentences.append("Released before that, and not to be named again: \(names(of: result.released)).")
+            }
         }
-        guard result.locked.isEmpty else {
-            return CommandFailure(
-                .lockTimeout,
+        if let list = result.inDoubt { sentences.append("Perhaps released: \(names(of: [list])).") }
+        if !result.locked.isEmpty {
+            sentences.append(
                 """
                 Not released, because another session kept the list locked for \(TransactionSettings.lockTimeoutOfQueue.inSeconds): \
                 \(names(of: result.locked)).
                 """)
         }
-        let missed = lists.filter { !result.released.contains($0) }
-        guard !missed.isEmpty else { return nil }
-        return CommandFailure(.failed, "Not held in \(table.printable): \(keys(of: missed)). See brocot status.")
+        if result.failure == nil, !missed.isEmpty {
+            sentences.append("Not held in \(table.printable): \(keys(of: missed)). See brocot status.")
+        }
+        guard !sentences.isEmpty else { return nil }
+        let status =
+            result.failure.map { ExitStatus(of: $0) ?? .failed } ?? (result.locked.isEmpty ? .failed : .lockTimeout)
+        return CommandFailure(status, sentences.joined(separator: " "))
     }
 
     private static func keys(of lists: [ListIdentifier]) -> String {

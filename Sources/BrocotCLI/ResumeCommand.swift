@@ -15,7 +15,7 @@ struct ResumeCommand: CancellableCommand {
             refused a request stay held: see brocot release.
 
             Exit status: 0 resumed, or not paused · 1 failed, such as a missing right · 2 no such table · 3 migrations pending · 5 \
-            another session kept a table or list locked for 60 s · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
+            another session kept a table locked · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
             code · 8 the database is newer
             """)
 

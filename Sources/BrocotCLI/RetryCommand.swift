@@ -18,7 +18,7 @@ struct RetryCommand: CancellableCommand {
 
             Exit status: 0 requested · 1 one of them was not rejected, or failed; nothing was requested, unless the message says \
             that the COMMIT was interrupted, or only the output could not be written · 3 migrations pending · 5 \
-            another session kept a table locked for 60 s · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
+            another session kept a table locked · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
             code · 8 the database is newer
             """)
 

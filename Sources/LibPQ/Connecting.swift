@@ -131,7 +131,7 @@ struct Connecting {
     ///
     /// libpq reads this value only where it connects without ``PQconnectPoll``, so it does not refuse a wrong one.
     private func timeout(of connection: OpaquePointer) throws(PostgresError) -> Duration? {
-        let value = effectiveValues(of: connection)["connect_timeout"]?.trimmingPrefix(while: \.isWhitespace) ?? ""
+        let value = effectiveValues(of: connection)["connect_timeout"].map(trimmed) ?? ""
         guard !value.isEmpty else { return .seconds(Self.defaultConnectTimeout) }
         guard let seconds = Int32(value) else {
             throw PostgresError(

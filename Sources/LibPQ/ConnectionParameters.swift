@@ -76,10 +76,12 @@ func summarize(host: String, port: String, database: String, user: String) -> St
     """
 }
 
-/// A URL may contain a password. No host, port, database, user or service looks like one.
+/// A URL, or a list of keywords, may contain a password. No host, port, database, user or service looks like one.
 private func withoutURL(_ value: String) -> String { isURL(value) ? "…" : value }
 
-private func isURL(_ value: String) -> Bool { value.contains("://") }
+private func isURL(_ value: String) -> Bool {
+    value.contains("://") || value.contains("password=") || value.contains(/:[^\/]*@/)
+}
 
 /// Refuses a URL in the place of a single value, such as in PGDATABASE or as `dbname=postgresql://…`. libpq would take it for a name, and repeat
 /// it with its password in messages.

@@ -116,9 +116,7 @@ package enum KeyType: Hashable, Sendable {
 
     /// Whether `key` is a UUID in upper case, without hyphens or in braces, and this is the type of UUIDs.
     func isCastableUUID(_ key: String) -> Bool {
-        let digits = key.utf8.filter { !"{}-".utf8.contains($0) }
-        return self == .uuid && digits.count == 32
-            && digits.allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
+        self == .uuid && (try? /\{?([0-9A-Fa-f]{4}-?){7}[0-9A-Fa-f]{4}\}?/.wholeMatch(in: key)) != nil
     }
 
     /// 32 lower-case hexadecimal digits in groups of 8, 4, 4, 4 and 12.

@@ -139,11 +139,13 @@ package struct Doctor: Sendable {
                 }
                 return (try conclude(findings, connection), refusals)
             }
-            guard let first = refusals.first else { return result }
+            // A missing right is a fault, and a locked table is none.
+            let gravest = refusals.first { $0.error.sqlState == .insufficientPrivilege } ?? refusals.first
+            guard let gravest else { return result }
             let message = refusals.map { "\($0.order) could not be checked: \($0.error.message)" }.joined(
                 separator: "; ")
             return result.level == .ok
-                ? await notChecked(check, first.error, message, on: connection) : result.adding(message)
+                ? await notChecked(check, gravest.error, message, on: connection) : result.adding(message)
         } catch {
             return await notChecked(check, error, "could not be checked: \(error.message)", on: connection)
         }

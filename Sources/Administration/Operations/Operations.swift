@@ -48,7 +48,8 @@ package enum Operations {
             } catch {
                 guard error.sqlState == .lockNotAvailable else {
                     result.failure = error
-                    break
+                    result.inDoubt = error.code == .commitOutcomeUnknown ? list : nil
+                    return result
                 }
                 result.locked.append(list)
             }
@@ -96,6 +97,11 @@ package struct ReleasedLists: Sendable {
     package var locked: [ListIdentifier] = []
     /// Why the remaining lists were not tried; nil if all were tried.
     package var failure: PostgresError?
+    /// The list whose COMMIT got no answer.
+    package var inDoubt: ListIdentifier?
 
     package init() {}
+
+    /// Whether no list was released, and nothing but ``failure`` is to be told.
+    package var isWithoutEffect: Bool { released.isEmpty && locked.isEmpty && inDoubt == nil }
 }

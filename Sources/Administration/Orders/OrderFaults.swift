@@ -43,7 +43,10 @@ struct OrderFaults {
             } else if isAttach {
                 "Run the same brocot attach again. Or drop the ranks of all rows: \(definition.names.detachCommand) --drop-columns"
             } else {
-                "Run brocot check --repair, and then the same brocot attach again: the rows keep the ranks that they have"
+                """
+                If brocot check reports missing columns or wrong ranks, run brocot check --repair first. Then run the same brocot attach again: the \
+                rows keep the ranks that they have
+                """
             }
         return OrderFault(message: message, advice: "\(advice).")
     }

@@ -79,19 +79,23 @@ extension OrderObjects {
     /// One more row than fit into a request is read: so it is seen whether all fit. A key is there twice if a trigger replaced a row that the
     /// statement inserted before. It counts once, at its last place.
     private var requestForOneList: String {
-        """
-            INSERT INTO brocot.move_requests (\(drawsIDs ? "id, " : "")ordered_table, list, items, placement)
-            \(drawsIDs ? "OVERRIDING SYSTEM VALUE " : "")SELECT \(drawsIDs ? "brocot.next_request_id(), " : "")\(orderedTable), (\(onlyList.value))::text, array_agg(first.item)::text[], 'arrive'
-            FROM (
-                SELECT keyed.list, keyed.item
-                FROM (SELECT \(comparableList.value) AS list, \(comparableItem.value) AS item FROM arriving WHERE \(isUnplaced)) AS keyed
-                WHERE \(fitsComparably) LIMIT \(Move.mostItems + 1)
-            ) AS first
-            HAVING cardinality(array_agg(first.item)) <= \(Move.mostItems) AND \(onlyList.condition);
-            IF FOUND THEN
-                RETURN NULL;
-            END IF;
-        """
+        let id =
+            drawsIDs
+            ? (column: "id, ", clause: "OVERRIDING SYSTEM VALUE", value: "brocot.next_request_id(), ")
+            : (column: "", clause: "", value: "")
+        return """
+                INSERT INTO brocot.move_requests (\(id.column)ordered_table, list, items, placement) \(id.clause)
+                SELECT \(id.value)\(orderedTable), (\(onlyList.value))::text, array_agg(first.item)::text[], 'arrive'
+                FROM (
+                    SELECT keyed.list, keyed.item
+                    FROM (SELECT \(comparableList.value) AS list, \(comparableItem.value) AS item FROM arriving WHERE \(isUnplaced)) AS keyed
+                    WHERE \(fitsComparably) LIMIT \(Move.mostItems + 1)
+                ) AS first
+                HAVING cardinality(array_agg(first.item)) <= \(Move.mostItems) AND \(onlyList.condition);
+                IF FOUND THEN
+                    RETURN NULL;
+                END IF;
+            """
     }
 
     /// The list of the rows in `first`, if they are of one list; and the condition for that. Minimum and maximum of numbers take less time than an array.

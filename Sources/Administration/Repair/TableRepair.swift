@@ -87,6 +87,10 @@ package struct TableRepair: Sendable {
     /// not be described is nil.
     static func adviceOnRights(_ table: TableDescription?) -> String? {
         guard let table else { return "Run this as a member of the owners of the table and of brocot.ordered_tables" }
+        guard table.actsAsOwner || table.owner == table.registryOwner else {
+            return
+                "Run this as a member of \(table.owner) and \(table.registryOwner), the owners of the table and of brocot.ordered_tables"
+        }
         guard table.actsAsOwner else { return "Run this as the table's owner" }
         if let fault = table.ownersOfOtherPartitions { return "Its \(fault)" }
         guard !table.hasRightsOfRegistryOwner else { return nil }

@@ -78,7 +78,7 @@ struct LastValueTests {
             ])
     }
 
-    @Test("A session can't choose the id of a request")
+    @Test("A session can't take an id that it has not drawn last for a request")
     func chosenID() async throws {
         let fixture = try await attached()
         try await fixture.connection.execute(

@@ -59,8 +59,8 @@ import Testing
         #expect(
             found.hasPrefix(
                 """
-                brocot attach or check --repair is not finished, so requests wait. Run brocot check --repair, and then the same brocot attach \
-                again: the rows keep the ranks that they have.
+                brocot attach or check --repair is not finished, so requests wait. If brocot check reports missing columns or wrong ranks, run \
+                brocot check --repair first. Then run the same brocot attach again: the rows keep the ranks that they have.
                 """) && !found.contains("detach"), "\(found)")
         try await fixture.connection.execute("SELECT brocot.apply_pending()")
         #expect(try await fixture.order() == ["5", "1", "2", "3", "4"])

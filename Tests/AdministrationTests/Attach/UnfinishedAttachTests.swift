@@ -98,7 +98,7 @@ struct UnfinishedAttachTests {
         try await finish(fixture)
         try await fixture.connection.execute(
             "UPDATE brocot.ordered_tables SET being_filled = true WHERE name <> 'items'")
-        let advice = "Run brocot check --repair, and then the same brocot attach again"
+        let advice = "run brocot check --repair first. Then run the same brocot attach again"
         let line = try await lines(fixture).joined()
         #expect(line.contains(advice) && !line.contains("--drop-columns"), "\(line)")
         let orders = try #require(try await examination().first { $0.check == "orders" }?.advice)
