@@ -8,7 +8,7 @@ import UnixSignals
     import Darwin
 #endif
 
-/// A command that changes the database in several steps.
+/// A command that changes the database, or reads much of it.
 ///
 /// SIGINT and SIGTERM cancel its task. So the statement that runs on the server ends too, and the command says what stays. A second signal ends
 /// the program at once. If nobody reads the command's output any more, it goes on.
