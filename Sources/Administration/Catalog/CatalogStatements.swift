@@ -55,15 +55,10 @@ enum CatalogStatements {
                 ) THEN 'one of its partitions is a foreign table, so no index can make sure that ranks differ. It can''t be attached'
             END, (
                 -- If attach created the order's index now, on both tables, FINALIZE would fail for ever.
-                SELECT format('DETACH PARTITION … CONCURRENTLY of its partition %s.%s is not finished. If no session does that now: %s',
-                    part_schema.nspname, part.relname, format('ALTER TABLE %I.%I DETACH PARTITION %I.%I FINALIZE',
-                        parent_schema.nspname, parent.relname, part_schema.nspname, part.relname))
+                SELECT format('DETACH PARTITION … CONCURRENTLY of its partition %s is not finished. If no session does that now: '
+                    'ALTER TABLE %s DETACH PARTITION %1$s FINALIZE', link.inhrelid::regclass, link.inhparent::regclass)
                 FROM pg_partition_tree(relation.oid) AS present
                 JOIN pg_inherits AS link ON link.inhparent = present.relid AND link.inhdetachpending
-                JOIN pg_class AS part ON part.oid = link.inhrelid
-                JOIN pg_namespace AS part_schema ON part_schema.oid = part.relnamespace
-                JOIN pg_class AS parent ON parent.oid = link.inhparent
-                JOIN pg_namespace AS parent_schema ON parent_schema.oid = parent.relnamespace
                 WHERE NOT EXISTS (
                     SELECT FROM brocot.ordered_tables AS known
                     WHERE NOT known.being_filled AND known.schema_name = namespace.nspname AND known.table_name = relation.relname)
