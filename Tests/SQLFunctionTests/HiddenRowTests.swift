@@ -77,4 +77,26 @@ struct HiddenRowTests {
             #expect(try await order() == before)
         }
     }
+
+    @Test(
+        "Without a policy for UPDATE, also a removal that only deletes rows fails with 55000",
+        arguments: ["remove_now('l', 'a')", "remove_items_now('l', '{a,b}')"])
+    func deletion(call: String) async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: """
+                SELECT brocot.move_items_now('l', '{a,b,c}', last => true);
+                ALTER TABLE brocot.items ENABLE ROW LEVEL SECURITY;
+                CREATE POLICY readers ON brocot.items FOR SELECT USING (true);
+                CREATE POLICY removers ON brocot.items FOR DELETE USING (true);
+                """)
+        try await GrantedRole.with(.mover, owner: owner) { roles in
+            let mover = try await roles[0].connect()
+            let error = await #expect(throws: PostgresError.self) {
+                try await mover.execute(script: "SELECT brocot.\(call)")
+            }
+            #expect(error?.sqlState?.rawValue == "55000", "\(String(describing: error))")
+            #expect(try await owner.query("SELECT FROM brocot.items").count == 3)
+        }
+    }
 }
