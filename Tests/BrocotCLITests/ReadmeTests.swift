@@ -44,6 +44,27 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
 
+    @Test("The table of the section Your own tables is attached in its order, moved in, and detached as printed")
+    func ownTables() async throws {
+        let (connection, section) = (try await TestDatabase.current.connect(), "Your own tables")
+        let table = try Repository.statements(ofSection: section, in: "README.md")[0]
+        let attach = try Repository.code(in: "sh", ofSection: section, in: "README.md")[0]
+        let text = try Repository.text(of: "README.md")
+        let move = try #require(text.firstMatch(of: /`(SELECT brocot\.move\(7, 42, .+?)`/)).1
+        try await connection.execute(script: table)
+        let attached = try await BrocotProcess.run(GuideTests.arguments(of: attach.dropLast()))
+        #expect(attached.exitCode == 0, "\(attached.errors)")
+        let items: SQL = "SELECT string_agg(id::text, ' ' ORDER BY rank) FROM tasks"
+        #expect(try await connection.query(items).single().decode(0, as: String.self) == "41 42 43")
+        try await connection.execute("SELECT brocot.move_now(7, 43, first => true, ordered_table => 'public.tasks')")
+        try await connection.execute("SELECT brocot.move_now(7, 42, first => true, ordered_table => 'public.tasks')")
+        try await connection.execute(script: String(move))
+        try await drain()
+        #expect(try await connection.query(items).single().decode(0, as: String.self) == "43 41 42")
+        let detached = try await BrocotProcess.run("detach", "public.tasks", "--drop-columns")
+        #expect(detached.exitCode == 0, "\(detached.errors)")
+    }
+
     private static let order = "SELECT list, item FROM brocot.items ORDER BY list, rank"
 
     /// The rows of the printed table, as PostgreSQL writes a row.

@@ -114,13 +114,13 @@ import Testing
 
     @Test(
         "brocot detach changes nothing if a trigger on another table calls a function of the order",
-        arguments: [false, true])
-    func triggerElsewhere(isTableDropped: Bool) async throws {
+        arguments: [("arrive", false), ("arrive", true), ("keep", true)])
+    func triggerElsewhere(function: String, isTableDropped: Bool) async throws {
         let fixture = try await AttachFixture("\(AttachFixture.tasks) CREATE TABLE notes (id int);")
         try await fixture.attach()
         try await fixture.connection.execute(
             script: """
-                CREATE TRIGGER mine AFTER INSERT ON notes EXECUTE FUNCTION brocot."arrive_public.tasks"();
+                CREATE TRIGGER mine AFTER INSERT ON notes EXECUTE FUNCTION brocot."\(function)_public.tasks"();
                 \(isTableDropped ? "DROP TABLE tasks" : "")
                 """)
         let tables = isTableDropped ? ["notes"] : ["notes", "tasks"]
