@@ -175,14 +175,6 @@ import Testing
         #expect(try await titles(of: 7, on: connection).first == "c")
     }
 
-    @Test("A detached table causes no requests") func detach() async throws {
-        let connection = try await attachTasks()
-        #expect(try await BrocotProcess.run("detach", "public.tasks", "--drop-columns").exitCode == 0)
-        try await connection.execute(script: "INSERT INTO tasks VALUES (gen_random_uuid(), 7, 'd')")
-        try await drain()
-        #expect(try await connection.query("SELECT FROM brocot.move_requests").isEmpty)
-    }
-
     @Test("Hidden rows keep their places, and positions don't count them") func hiddenRows() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -206,7 +198,7 @@ import Testing
         try await connection.execute(script: "SELECT brocot.move(7, 5, at => 1, ordered_table => 'public.tasks')")
         try await drain()
         #expect(try await titles(of: 7, on: connection) == "aebcd")
-        #expect(try await BrocotProcess.run("doctor").output.contains("orders"))
+        #expect(try await BrocotProcess.run("doctor").output.contains(/ok +orders/))
     }
 
     @Test("A move can insert and delete rows of an owned table, and take them to other lists") func ownedRows()

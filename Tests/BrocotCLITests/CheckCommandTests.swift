@@ -308,11 +308,4 @@ import Testing
         #expect(check.exitCode == 2)
         #expect(check.errors.contains("For the built-in table give a list: brocot check LIST."), "\(check.errors)")
     }
-
-    @Test("brocot check exits with 3 if the schema is missing", .database(migrated: false))
-    func saysThatTheSchemaIsMissing() async throws {
-        let check = try await BrocotProcess.run("check", "groceries")
-        #expect(check.exitCode == 3)
-        #expect(check.errors.contains("brocot migrate up"))
-    }
 }

@@ -58,6 +58,12 @@ import Testing
         #expect(line.contains(" \(value) ") && line.hasSuffix(" \(source)"))
     }
 
+    @Test("An empty variable is ignored")
+    func emptyVariable() async throws {
+        let result = try await dump([], ["BROCOT_WORKERS": ""])
+        #expect(result.output.contains(/workers +2 +default/), "\(result.output)\(result.errors)")
+    }
+
     @Test("BROCOT_CONFIG names the configuration file, and --config has priority")
     func variable() async throws {
         try await withTemporaryFolder { folder in
@@ -111,7 +117,7 @@ import Testing
     @Test(
         "A wrong value of a variable is refused with the variable's name",
         arguments: [
-            ("BROCOT_WORKERS", "300", "BROCOT_WORKERS must be a whole number from 1 to 256, not 300"),
+            ("BROCOT_WORKERS", "257", "BROCOT_WORKERS must be a whole number from 1 to 256, not 257"),
             ("BROCOT_WORKERS", "many", #"BROCOT_WORKERS must be a whole number from 1 to 256, not "many""#),
             (
                 "BROCOT_LOG_LEVEL", "loud",
@@ -156,7 +162,7 @@ import Testing
             (#"{"workers": maybe}"#, ".json:1:13: expected text"),
             (#"{"on_poison": "a\"b": 3"}"#, ".json:1:21: expected , or }"),
             (#"{"http": "x"} y"#, ".json:1:15: expected nothing"),
-            (#"{"workers": [3]}"#, "workers in "), (#"{"workers": true}"#, "workers in "),
+            (#"{"workers": [3]}"#, "workers in "),
             (#"{"on_poison": "maybe"}"#, #", not "maybe""#),
             ("[3]", "is not a JSON object"), ("{", "is not a JSON object"), (" \n", "is empty"),
         ])

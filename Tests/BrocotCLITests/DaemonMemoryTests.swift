@@ -3,7 +3,7 @@ import TestPostgres
 import Testing
 
 @Suite("Memory of the daemon", .timeLimit(.minutes(30))) struct DaemonMemoryTests {
-    /// The memory of a debug build at its start, and some more.
+    /// Several times what a daemon has at its start, and less than all notifications need.
     private static let bound = 150_000
 
     @Test("A daemon needs less than 150 MB during a flood of notifications, and still applies moves", .database)

@@ -11,9 +11,10 @@ import Testing
     import Darwin
 #endif
 
-/// A daemon must end no matter what it waits for, within the time that operators are promised.
+/// A daemon must end no matter what it waits for, within the 10 s that operators are promised. The tests allow more:
+/// ``RunningBrocot/waitUntilItHasEnded()`` says why.
 @Suite("Daemons that get a signal to end", .timeLimit(.minutes(30))) struct DaemonSignalTests {
-    @Test("A daemon ends with 0 within 10 s during a slow statement, which is rolled back", .database)
+    @Test("A daemon ends with 0 soon after SIGTERM during a slow statement, which is rolled back", .database)
     func slowStatement() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -38,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "A daemon ends with 0 within 10 s while a COMMIT waits for a synchronous standby, and does not end that wait",
+        "A daemon ends with 0 soon after SIGTERM while a COMMIT waits for a synchronous standby, and does not end that wait",
         .database(on: .own(settings: ["synchronous_standby_names": "nobody"])))
     func missingStandby() async throws {
         let connection = try await TestDatabase.current.connect()
@@ -87,7 +88,7 @@ import Testing
     }
 
     @Test(
-        "A daemon ends with 0 within 10 s if the server stops answering, while idle or at work", .database,
+        "A daemon ends with 0 soon after SIGTERM if the server stops answering, while idle or at work", .database,
         arguments: [0, 1_000])
     func silentServer(requests: Int) async throws {
         let (proxy, url) = try await Self.proxy()
@@ -105,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("A daemon ends with 0 within 10 s while it connects to a server that never answers", .database)
+    @Test("A daemon ends with 0 soon after SIGTERM while it connects to a server that never answers", .database)
     func serverNeverAnswers() async throws {
         let (proxy, url) = try await Self.proxy()
         defer { proxy.close() }
@@ -115,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("A daemon ends with 0 within 10 s while the server is down", .database(on: .own()))
+    @Test("A daemon ends with 0 soon after SIGTERM while the server is down", .database(on: .own()))
     func stoppedServer() async throws {
         let cluster = TestDatabase.current.cluster
         let printed = PrintedText()

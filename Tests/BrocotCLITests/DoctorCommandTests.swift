@@ -65,13 +65,6 @@ import Testing
         #expect(results.last?.check == "dead rows")
     }
 
-    @Test("brocot doctor exits with 6 if there is no server")
-    func noServer() async throws {
-        let result = try await BrocotProcess.run("doctor", databaseURL: "postgresql://127.0.0.1:1/app")
-        #expect(result.exitCode == 6)
-        #expect(result.output.hasPrefix("fail  connection  "))
-    }
-
     private static let held = """
         INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at) VALUES ('items', 'l', 1, 'no', now())
         """

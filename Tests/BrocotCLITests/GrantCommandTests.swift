@@ -178,9 +178,14 @@ import Testing
 
     @Test("brocot grant names a role that doesn't exist, and changes nothing")
     func unknownRole() async throws {
-        let result = try await BrocotProcess.run("grant", "reader", #"no "such" role"#)
-        #expect(result.exitCode == 2)
-        #expect(result.errors.contains(#"CREATE ROLE "no ""such"" role" LOGIN"#))
+        let owner = try await TestDatabase.current.connect()
+        try await TestRole.with("reader", owner: owner) { role in
+            let result = try await BrocotProcess.run("grant", "reader", role.name, #"no "such" role"#)
+            #expect(result.exitCode == 2)
+            #expect(result.errors.contains(#"CREATE ROLE "no ""such"" role" LOGIN"#))
+            let usage = try await owner.query("SELECT has_schema_privilege(\(role.name)::name, 'brocot', 'USAGE')")
+            #expect(try usage.single().decode(0, as: Bool.self) == false)
+        }
     }
 
     @Test("brocot grant by a role without the right to grant gives advice, and exits with 1")

@@ -93,7 +93,7 @@ import Testing
     }
 
     /// Splits a command line like a shell does, for arguments in single quotes; the program's name is left out.
-    private static func arguments(of command: Substring) -> [String] {
+    static func arguments(of command: Substring) -> [String] {
         command.split(separator: "'", omittingEmptySubsequences: false).enumerated().flatMap { part in
             part.offset % 2 == 1
                 ? [String(part.element)] : part.element.split(separator: " ").map(String.init)

@@ -173,11 +173,36 @@ import Testing
             let granted = try await BrocotProcess.run("grant", "mover", role.name)
             #expect(granted.exitCode == 0, "\(granted.errors)")
             let refused = try await BrocotProcess.run(
-                "import", "7", "--table", "public.songs", databaseURL: role.url, input: "1\n")
+                // An empty line would be refused if it were read first.
+                "import", "7", "--table", "public.songs", databaseURL: role.url, input: "\n")
             #expect(refused.exitCode == 2)
             let reason = "the row-level security of public.songs applies to this role"
             #expect(refused.errors.contains(reason), "\(refused.errors)")
         }
+    }
+
+    @Test("During brocot import, its list can be read and its moves wait, and imported items are not logged")
+    func meanwhile() async throws {
+        let (holder, caller) = (try await TestDatabase.current.connect(), try await TestDatabase.current.connect())
+        try await holder.execute(
+            script: """
+                SELECT brocot.move_now('l', 'first', last => true);
+                CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql AS $$
+                    BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NEW; END $$;
+                CREATE TRIGGER pause BEFORE INSERT ON brocot.items FOR EACH ROW WHEN (NEW.item = 'last') EXECUTE FUNCTION pause();
+                SELECT pg_advisory_lock(7);
+                """)
+        async let imported = BrocotProcess.run("import", "l", input: "middle\nlast\n")
+        let process = try await TestDatabase.current.waitUntilSomeSession(waitsFor: holder)[0]
+        #expect(try await items() == ["first"])
+        let move = Task { _ = try await caller.execute("SELECT brocot.move_now('l', 'first', last => true)") }
+        try await TestDatabase.current.waitUntilBlocked(caller.backendProcessIdentifier, by: process)
+        try await holder.execute("SELECT pg_advisory_unlock(7)")
+        #expect(try await imported.exitCode == 0)
+        try await move.value
+        #expect(try await items() == ["middle", "last", "first"])
+        let logged = try await holder.query("SELECT items[1] FROM brocot.move_log ORDER BY id")
+        #expect(try logged.map { try $0.decode(0, as: String.self) } == ["first", "first"])
     }
 
     @Test("brocot import of one line says 1 item") func oneItem() async throws {

@@ -81,6 +81,38 @@ import Testing
         }
     }
 
+    /// The triggers fire, so that duplicates are looked for.
+    @Test(
+        "Without attached tables, a data-only restore needs no --disable-triggers: pending requests and keys are kept")
+    func dataOnlyWithTriggers() async throws {
+        let source = try await TestDatabase.current.connect()
+        try await source.execute(
+            """
+            INSERT INTO brocot.move_requests (items, placement, idempotency_key)
+            SELECT ARRAY[n::text], 'last', CASE WHEN n <= 5 THEN 'order-' || n END FROM generate_series(1, 8) AS n
+            """)
+        try await withDataOnlyCopy(of: TestDatabase.current, attachesTables: false, options: []) { target, _ in
+            #expect(try await Self.requests(target) == Self.requests(source))
+            let duplicate = try await target.query(
+                "SELECT brocot.move('', 'x', last => true, idempotency_key => 'order-3')")
+            #expect(try duplicate.single().decode(0, as: Int.self) == 3)
+            #expect(try await target.query("SELECT FROM brocot.move_requests").count == 8)
+        }
+    }
+
+    @Test(
+        "With attached tables, a data-only restore without --disable-triggers fails because ids of requests are equal")
+    func dataOnlyWithTriggersOfOrders() async throws {
+        let source = try await TestDatabase.current.connect()
+        try await Self.attachTables(in: TestDatabase.current.url, by: source)
+        try await source.execute("INSERT INTO tasks VALUES (4, 1)")
+        let reason = await refusal {
+            try await withDataOnlyCopy(of: TestDatabase.current, options: []) { _, _ in Issue.record("restored") }
+        }
+        let named = #"duplicate key value violates unique constraint "move_requests_pkey""#
+        #expect(reason?.contains(named) == true, "\(reason ?? "")")
+    }
+
     @Test("After a restore without data, the rows of the history and of the registry are enough for Brocot to work")
     func schemaOnly() async throws {
         let original = TestDatabase.current
@@ -114,6 +146,40 @@ import Testing
         try await source.execute("DROP DATABASE \(identifier: name) WITH (FORCE)")
     }
 
+    @Test("A dump of one attached table, restored without schema brocot, keeps its order after the same brocot attach")
+    func oneTable() async throws {
+        let original = TestDatabase.current
+        let source = try await original.connect()
+        try await Self.attachTables(in: original.url, by: source)
+        try await source.execute(
+            script: """
+                INSERT INTO tasks VALUES (1, 1), (2, 1), (3, 1); SELECT brocot.apply_pending();
+                SELECT brocot.move_now(1, 3, first => true, ordered_table => 'public.tasks');
+                """)
+        let (cluster, name) = (original.cluster, "\(original.name)_table")
+        let (file, url) = ("\(cluster.directory)/\(name).dump", await cluster.url(database: name))
+        try await ServerCommand.run(
+            cluster.installation.program("pg_dump"),
+            ["--table=public.tasks", "--format=custom", "--file=\(file)", "--dbname=\(original.url)"])
+        try await source.execute("CREATE DATABASE \(identifier: name) TEMPLATE template0")
+        let reported = await refusal {
+            try await ServerCommand.run(cluster.installation.program("pg_restore"), ["--dbname=\(url)", file])
+        }
+        #expect(reported?.contains(#"schema "brocot" does not exist"#) == true, "\(reported ?? "")")
+        let target = try await Connection.connect(
+            ConnectionParameters(url: url), logger: Logger(label: "restore") { _ in SwiftLogNoOpLogHandler() })
+        try await target.execute("INSERT INTO tasks VALUES (4, 1)")
+        let attach = ["attach", "public.tasks", "--item", "id", "--list", "project_id", "--place-rows"]
+        for command in [["migrate", "up"], attach, ["daemon", "--drain"], ["check"]] {
+            let result = try await BrocotProcess.run(command, databaseURL: url)
+            #expect(result.exitCode == 0, "\(command): \(result.output)\(result.errors)")
+        }
+        let tasks = try await target.query("SELECT id FROM tasks ORDER BY rank")
+        #expect(try tasks.map { try $0.decode(0, as: Int.self) } == [3, 1, 2, 4])
+        await target.close()
+        try await source.execute("DROP DATABASE \(identifier: name) WITH (FORCE)")
+    }
+
     private static func attachTables(in url: String, by connection: Connection) async throws {
         try await connection.execute(
             script: """
@@ -126,9 +192,11 @@ import Testing
         }
     }
 
-    /// Restores the data as docs/operations.md tells, and gives `body` a connection to the copy and its address.
+    /// Restores the data as docs/operations.md tells, but perhaps with other options of `pg_restore`, and gives `body` a connection to
+    /// the copy and its address.
     private func withDataOnlyCopy(
-        of original: TestDatabase, _ body: (Connection, String) async throws -> Void
+        of original: TestDatabase, attachesTables: Bool = true, options: [String] = ["--disable-triggers"],
+        _ body: (Connection, String) async throws -> Void
     ) async throws {
         let (cluster, name) = (original.cluster, "\(original.name)_data")
         let (file, url) = ("\(cluster.directory)/\(name).dump", await cluster.url(database: name))
@@ -145,17 +213,22 @@ import Testing
             #expect(try await BrocotProcess.run("migrate", "up", databaseURL: url).exitCode == 0)
             let target = try await Connection.connect(
                 ConnectionParameters(url: url), logger: Logger(label: "restore") { _ in SwiftLogNoOpLogHandler() })
-            try await Self.attachTables(in: url, by: target)
+            if attachesTables { try await Self.attachTables(in: url, by: target) }
             try await target.execute("DELETE FROM brocot.ordered_tables")
             try await ServerCommand.run(
                 cluster.installation.program("pg_restore"),
-                ["--data-only", "--disable-triggers", "--exit-on-error", "--dbname=\(url)", file])
+                ["--data-only", "--exit-on-error", "--dbname=\(url)", file] + options)
             result = .success(try await body(target, url))
         } catch {
             result = .failure(error)
         }
         try await administrator.execute("DROP DATABASE \(identifier: name) WITH (FORCE)")
         try result.get()
+    }
+
+    private static func requests(_ connection: Connection) async throws -> [String] {
+        try await connection.query("SELECT request::text FROM brocot.move_requests AS request ORDER BY id")
+            .map { try $0.decode(0) }
     }
 
     private static func enqueue(on database: TestDatabase) async throws {

@@ -45,6 +45,33 @@ import Testing
             "\(printed.text)")
     }
 
+    @Test(
+        "A daemon that becomes a role with BYPASSRLS, as docs/operations.md says, applies requests that policies hide")
+    func otherRole() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await owner.execute(
+            script: "CREATE TABLE tasks (id int PRIMARY KEY, project_id int); INSERT INTO tasks VALUES (1, 7), (2, 7)")
+        try await attach("tasks", lists: ["project_id"])
+        try await owner.execute(
+            script: """
+                ALTER TABLE brocot.move_requests ENABLE ROW LEVEL SECURITY; ALTER TABLE tasks ENABLE ROW LEVEL SECURITY;
+                SELECT brocot.move(7, 2, first => true, ordered_table => 'public.tasks');
+                """)
+        try await TestRole.with(["daemon", "service"], owner: owner) { roles in
+            let (daemon, service) = (roles[0], roles[1].name)
+            #expect(try await BrocotProcess.run("grant", "daemon", service).exitCode == 0)
+            try await owner.execute(
+                script: """
+                    ALTER ROLE \(service) BYPASSRLS; GRANT \(service) TO \(daemon.name);
+                    ALTER ROLE \(daemon.name) SET role = '\(service)';
+                    """)
+            let drain = try await BrocotProcess.run("daemon", "--drain", databaseURL: daemon.url)
+            #expect(drain.exitCode == 0, "\(drain.errors)")
+        }
+        let order = try await owner.query("SELECT string_agg(id::text, '' ORDER BY rank) FROM tasks").single()
+        #expect(try order.decode(0, as: String.self) == "21")
+    }
+
     @Test("A daemon reports row-level security on its tables at the start")
     func hiddenAtStart() async throws {
         let owner = try await TestDatabase.current.connect()

@@ -66,12 +66,13 @@ import Testing
     @Test(
         "A URL or a password where none is expected is not repeated, whatever characters the password has",
         arguments: [
-            "postgresql://u:pa'zz@h/db", "postgresql://u:pa\"zz@h/db", #"host=h password='it\'s zz'"#,
-            "password = 'a zz",
+            "postgresql://u:zz@h/db", "postgresql://u:pa'zz@h/db", "postgresql://u:pa\"zz@h/db", "mysql://u:zz@h/db",
+            "host=h password=zz", "host=h password = 'zz'", #"host=h password='it\'s zz'"#, "password = 'a zz",
         ])
     func misplaced(argument: String) async throws {
         let result = try await BrocotProcess.run("daemon", argument, databaseURL: "")
         #expect(result.exitCode == 2)
+        #expect(result.errors.contains("Unexpected argument"), "\(result.errors)")
         #expect(!result.errors.contains("zz"), "\(result.errors)")
     }
 
@@ -107,25 +108,6 @@ import Testing
     }
 
     private static let url = "postgresql://bd:geheim77@h/app"
-
-    @Test("Hostile text of a database stays on its line of the log, and can't control a terminal", .database)
-    func hostileText() async throws {
-        let connection = try await TestDatabase.current.connect()
-        try await connection.execute(
-            script: """
-                CREATE FUNCTION public.refuse() RETURNS trigger LANGUAGE plpgsql AS
-                $$ BEGIN RAISE EXCEPTION E'no\\n2026-01-01T00:00:00Z info forged\\x1b[31m'; END $$;
-                CREATE TRIGGER refuse BEFORE INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION public.refuse();
-                """)
-        try await connection.execute(
-            "SELECT brocot.move(\("l\n\u{1B}[31m'; DROP TABLE brocot.items --"), 'a', last => true)")
-        let result = try await BrocotProcess.run("daemon", "--drain", "--on-poison", "hold")
-        #expect(result.exitCode == 7)
-        #expect(result.errors.contains("DROP TABLE"))
-        #expect(!result.errors.contains("\u{1B}"))
-        #expect(!result.errors.split(separator: "\n").contains { $0.hasPrefix("2026-01-01") })
-        #expect(try await connection.query("SELECT FROM brocot.items").isEmpty)
-    }
 
     private static func password(of url: String) throws -> String {
         String(try #require(url.firstMatch(of: /:([a-z0-9]+)@/)).1)

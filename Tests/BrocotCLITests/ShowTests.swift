@@ -20,6 +20,22 @@ import Testing
                 """)
     }
 
+    @Test("A list that begins with - is given after --") func negativeList() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: "CREATE TABLE tasks (id int PRIMARY KEY, project_id int); INSERT INTO tasks VALUES (41, -7)")
+        try await attach("tasks", lists: ["project_id"])
+        for command in [
+            ["show", "--table", "public.tasks", "--", "-7"], ["check", "--table", "public.tasks", "--", "-7"],
+            ["pause", "--", "public.tasks", "-7"], ["resume", "--", "public.tasks", "-7"],
+        ] {
+            let result = try await BrocotProcess.run(command)
+            #expect(result.exitCode == 0, "\(command): \(result.errors)")
+            if command[0] == "show" { #expect(result.output.contains("41"), "\(result.output)") }
+            if command[0] == "pause" { #expect(result.errors == "Paused list -7 of public.tasks.\n") }
+        }
+    }
+
     @Test(
         "brocot show prints a list of a table with --visible to a role to which a policy applies, and refuses a cast by a function"
     )

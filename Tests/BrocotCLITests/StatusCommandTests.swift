@@ -107,9 +107,4 @@ import Testing
         #expect(printed.pending == 1 && !printed.pending_is_estimate && !printed.a_daemon_sleeps)
         #expect(printed.lists.map(\.list) == ["l"] && printed.lists.map(\.pending) == [1])
     }
-
-    @Test("brocot status without the schema exits with 3", .database(migrated: false))
-    func noSchema() async throws {
-        #expect(try await BrocotProcess.run("status").exitCode == 3)
-    }
 }

@@ -32,12 +32,6 @@ struct LibraryPageTests {
         #expect(page.next == nil)
     }
 
-    @Test(
-        "Only the text of a finite decimal number is a cursor", arguments: ["NaN", "Infinity", "-Infinity", "1e5", ""])
-    func noCursor(text: String) {
-        #expect(ListCursor(text) == nil)
-    }
-
     @Test("A cursor that is sent as text or JSON keeps its exact place between very close ranks")
     func exactCursor() async throws {
         let fixture = try await LibraryFixture()
@@ -63,10 +57,13 @@ struct LibraryPageTests {
         #expect(read == all)
     }
 
-    @Test("Text that is not a cursor is refused") func noCursor() {
-        for text in ["", "1e5", "NaN", "1; DROP", "--1", String(repeating: "1", count: 101)] {
-            #expect(ListCursor(text) == nil, "\(text)")
-        }
+    @Test(
+        "Text that is no finite decimal number is no cursor",
+        arguments: [
+            "", "1e5", "NaN", "Infinity", "-Infinity", "1; DROP", "--1", String(repeating: "1", count: 101),
+        ])
+    func noCursor(text: String) {
+        #expect(ListCursor(text) == nil)
     }
 
     @Test("A page can begin after any entry, also after an entry that was removed")

@@ -107,10 +107,6 @@ import Testing
         #expect(MigrationSet.embedded.migrations.map(\.name) == files.migrations.map(\.name))
     }
 
-    @Test("A missing directory of migrations is refused") func missingDirectory() {
-        #expect(throws: MigrationError.self) { try MigrationSet(directory: "/nowhere/at/all") }
-    }
-
     @Test("A file that is not UTF-8 is refused with its name") func refusesAFileThatIsNotUTF8() throws {
         let message = try refusal { try Data([0x53, 0xE9]).write(to: $0.appending(path: "0001_a.sql")) }
         #expect(message == "DIRECTORY/0001_a.sql is not UTF-8. Save it as UTF-8.")

@@ -270,7 +270,7 @@ struct QueueObserverTests {
         }
         let expected = (0..<5).flatMap { ["early \($0)", "late \($0)", "last \($0)"] }
         #expect(try await fixture.lists()["a"] == expected)
-        #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
+        try await fixture.expectAllApplied(Array(1...15))
     }
 
     @Test("A poll finds a request of a prepared transaction that is committed late")
@@ -315,7 +315,8 @@ struct QueueObserverTests {
         #expect(observer.progress.open == [])
         try await work(&worker, fixture.connection)
         #expect(try await fixture.lists()["a"] == (0..<8).map { "early \($0)" } + ["late", "last"])
-        #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
+        // Of eight rounds with two requests each, and three others.
+        try await fixture.expectAllApplied(Array(1...19))
     }
 
     @Test("A worker that passed over a transaction finds its request, even if no other request is pending")

@@ -14,7 +14,7 @@ import Testing
 /// are repeated on plain arrays in the order of their times.
 @Suite("Callers of move_now, callers of the library and daemons at the same lists", .timeLimit(.minutes(30)))
 struct MoveNowConcurrencyTests {
-    /// How many moves each caller makes: BROCOT_DIRECT_TRANSACTIONS.
+    /// How many transactions each caller makes: BROCOT_DIRECT_TRANSACTIONS.
     private static let transactions =
         ProcessInfo.processInfo.environment["BROCOT_DIRECT_TRANSACTIONS"].flatMap(Int.init) ?? 80
     private static let callers = 4
@@ -124,33 +124,39 @@ struct MoveNowConcurrencyTests {
         return rejected
     }
 
+    /// Every other transaction makes several moves.
     private static func callLibrary(_ moves: RandomMoves) async throws -> [DecidedMove] {
         let quiet = Logger(label: "SQLFunctionTests") { _ in SwiftLogNoOpLogHandler() }
         let client = try await BrocotClient.connect(TestDatabase.current.url, logger: quiet)
         var (moves, rejected): (RandomMoves, [DecidedMove]) = (moves, [])
-        for _ in 0..<transactions {
-            let move = moves.next()
+        for number in 0..<transactions {
+            let block = (0..<(number.isMultiple(of: 2) ? 1 : 3)).map { _ in moves.next() }
             rejected += try await client.transaction { transaction in
-                try transaction.lock(move.lists)
-                let clock = try transaction.query(
-                    "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now")
-                let time: Int64 = try clock[0].decode("now")
-                do {
-                    switch move.action {
-                    case .place(let placement, let source):
-                        try transaction.place(
-                            move.items, placement, in: move.list, from: source, missing: move.missing)
-                    case .remove: try transaction.remove(move.items, from: move.list)
-                    case .arrive: preconditionFailure("only triggers ask for rows to arrive")
-                    }
-                    return []
-                } catch let rejection as Rejection {
-                    return [DecidedMove(time: time, move: move, rejection: rejection.code)]
-                }
+                try transaction.lock(block.flatMap(\.lists))
+                return try block.compactMap { try apply($0, in: &transaction) }
             }
         }
         await client.close()
         return rejected
+    }
+
+    /// Applies a move in a transaction that has locked its lists.
+    ///
+    /// - Returns: The move, if it is rejected.
+    private static func apply(_ move: Move, in transaction: inout BrocotTransaction) throws -> DecidedMove? {
+        let clock = try transaction.query("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now")
+        let time: Int64 = try clock[0].decode("now")
+        do {
+            switch move.action {
+            case .place(let placement, let source):
+                try transaction.place(move.items, placement, in: move.list, from: source, missing: move.missing)
+            case .remove: try transaction.remove(move.items, from: move.list)
+            case .arrive: preconditionFailure("only triggers ask for rows to arrive")
+            }
+            return nil
+        } catch let rejection as Rejection {
+            return DecidedMove(time: time, move: move, rejection: rejection.code)
+        }
     }
 
     /// The counts of a session are complete when it has ended.
@@ -166,5 +172,4 @@ struct MoveNowConcurrencyTests {
         return try await connection.query(
             "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")[0].decode(0)
     }
-
 }

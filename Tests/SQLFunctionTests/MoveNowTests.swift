@@ -176,6 +176,24 @@ struct MoveNowTests {
         #expect(order == (time == "AFTER" ? ["2", "1"] : ["1", "2"]))
     }
 
+    @Test("A trigger BEFORE INSERT can't move its own row at once, which does not exist yet")
+    func triggerBeforeInsert() async throws {
+        let caller = try await prepared()
+        try await caller.connection.execute(
+            script: """
+                CREATE FUNCTION move_up() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    PERFORM brocot.move_now(NEW.board, NEW.id, first => true, ordered_table => 'public.tasks');
+                    RETURN NEW;
+                END $$;
+                CREATE TRIGGER move_up BEFORE INSERT ON tasks FOR EACH ROW EXECUTE FUNCTION move_up();
+                """)
+        let error = await #expect(throws: PostgresError.self) {
+            try await caller.connection.execute("INSERT INTO tasks (id, board) VALUES (2, 1)")
+        }
+        #expect(error?.sqlState?.rawValue == "RK005")
+    }
+
     @Test("A move at once is refused while existing rows are being placed")
     func beingFilled() async throws {
         let caller = try await prepared()

@@ -48,6 +48,7 @@ import Testing
         ("brocot.move_items('l', '{a,b}', after => 'c')", "after {a,b} c - l - items"),
         ("brocot.remove_items('l', '{a,b}')", "remove {a,b} - - l - items"),
         ("brocot.move_items('l', ARRAY['{a,b}'], last => true)", #"last {"{a,b}"} - - l - items"#),
+        (#"brocot.move('l', '["milk","eggs"]', last => true)"#, #"last {"[\"milk\",\"eggs\"]"} - - l - items"#),
     ]
 
     @Test("Each function for moves makes a request and returns its id", .commonMigratedDatabase) func insertRequests()

@@ -236,8 +236,13 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
                     (id, ordered_table, list, items, placement, anchor, from_list, idempotency_key, rebalanced_rows)
                 SELECT id, ordered_table, list, items, placement, anchor, from_list, idempotency_key, 1
                 FROM brocot.move_requests;
+                INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at)
+                SELECT noise(200), noise(1024), 1, 'no', now();
+                INSERT INTO brocot.rows_to_place (ordered_table, number, list, item, rank_num)
+                SELECT noise(200), 1, ARRAY[noise(1024)], noise(1024), 0;
                 """)
-        let rows = try await connection.query("SELECT FROM brocot.move_log")
-        #expect(rows.count == 1)
+        for table in ["move_log", "held_lists", "rows_to_place"] {
+            #expect(try await connection.query("SELECT FROM brocot.\(unsafeRaw: table)").count == 1, "\(table)")
+        }
     }
 }

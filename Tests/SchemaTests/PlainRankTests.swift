@@ -37,12 +37,4 @@ struct PlainRankTests {
                 "SELECT FROM pg_constraint WHERE conrelid = 'brocot.items'::regclass AND NOT convalidated"
             ).isEmpty)
     }
-
-    @Test("brocot.rank_of computes the rank as the daemon does", .database(migrated: true))
-    func rankOf() async throws {
-        let connection = try await TestDatabase.current.connect()
-        let rank = try await connection.query("SELECT brocot.rank_of(-1, 3)::text, brocot.rank_of(NULL, 3)").single()
-        #expect(try rank.decode(0, as: String.self) == "-0.33333333333333333333333333333333333333")
-        #expect(try rank.decode(1, as: PostgresNumeric?.self) == nil)
-    }
 }

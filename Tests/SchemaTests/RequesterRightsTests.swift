@@ -2,10 +2,10 @@ import LibPQ
 import TestPostgres
 import Testing
 
-/// The rights that a role needs to ask for moves, and no others.
+/// The rights that a role needs to ask for moves.
 @Suite(.database, .timeLimit(.minutes(30))) struct RequesterRightsTests {
-    @Test("A requester can ask for moves, and has no right to write anything else")
-    func askForMovesWithoutTheRightToWriteAnythingElse() async throws {
+    @Test("The rights that docs/operations.md names for requesters are enough to request moves")
+    func askForMoves() async throws {
         try await asRequester { connection, _ in
             try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
             try await connection.execute(
@@ -21,17 +21,6 @@ import Testing
                     "INSERT INTO brocot.move_requests (items, placement) VALUES ('{a,a}', 'last')")
             }
             #expect(refused?.constraint == "items_are_distinct")
-            for forbidden: SQL in [
-                "INSERT INTO brocot.idempotency_keys VALUES ('x', 1)", "DELETE FROM brocot.move_requests",
-                "UPDATE brocot.items SET rank_num = 1",
-                "SELECT nextval('brocot.sleepers')", "SELECT setval('brocot.sleepers', 1, true)",
-                "INSERT INTO brocot.move_requests (id, items, placement) OVERRIDING SYSTEM VALUE VALUES (1, '{a}', 'last')",
-            ] {
-                let error = await #expect(throws: PostgresError.self, "\(forbidden.text)") {
-                    try await connection.execute(forbidden)
-                }
-                #expect(error?.sqlState == .insufficientPrivilege, "\(forbidden.text)")
-            }
         }
     }
 

@@ -6,6 +6,21 @@ import Testing
 /// daemons.
 @Suite("Prepared transactions with requests while a daemon sleeps", .database, .timeLimit(.minutes(30)))
 struct WakeDaemonsOffTests {
+    @Test("A transaction with requests can't be prepared while a daemon sleeps")
+    func isRefused() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let refusal = await refusal {
+            try await connection.execute(
+                script: """
+                    SELECT setval('brocot.sleepers', 1, true);
+                    BEGIN; SELECT brocot.move('l', 'a', first => true);
+                    PREPARE TRANSACTION 'refused in \(TestDatabase.current.name)';
+                    """)
+        }
+        let reason = "cannot PREPARE a transaction that has executed LISTEN, UNLISTEN, or NOTIFY"
+        #expect(refusal?.contains(reason) == true, "\(refusal ?? "")")
+    }
+
     @Test("A transaction with requests can be prepared if brocot.wake_daemons is off")
     func prepares() async throws {
         let connection = try await TestDatabase.current.connect()

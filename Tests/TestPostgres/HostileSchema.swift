@@ -1,7 +1,7 @@
 import LibPQ
 
 /// A schema that stands before `pg_catalog` in the `search_path` of every session of a test's database, and in which
-/// whatever has the name of an operator, a function or a type of the server's raises an error.
+/// whatever has the name of an operator, a function or a type of the server's raises an error, and the collation "C" is another one.
 package enum HostileSchema {
     /// Puts it in front for sessions that begin from now on, and makes it if the database lacks it. `public` comes second, and
     /// `pg_catalog` last. Making it takes a second: a database of the trait `.databaseWithHostileSchema` has it.
@@ -33,6 +33,7 @@ package enum HostileSchema {
     private static let statements =
         """
         CREATE SCHEMA hostile;
+        CREATE COLLATION hostile."C" FROM pg_catalog."POSIX";
         CREATE FUNCTION hostile.operate() RETURNS boolean LANGUAGE plpgsql AS $f$ BEGIN RAISE EXCEPTION 'hostile operator'; END $f$;
         CREATE FUNCTION hostile.function() RETURNS boolean LANGUAGE plpgsql AS $f$ BEGIN RAISE EXCEPTION 'hostile function'; END $f$;
         \(CatalogRows.permission)

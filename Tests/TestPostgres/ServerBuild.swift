@@ -16,6 +16,11 @@ package enum ServerBuild {
         try await tls.value
     }
 
+    /// Whether it has constraints that it does not enforce, as from PostgreSQL 18 on.
+    package static func knowsUnenforcedConstraints() async throws -> Bool {
+        try await isTrue("SELECT current_setting('server_version_num')::integer >= 180000")
+    }
+
     /// Whether the extension pgTAP is installed.
     package static func hasPgTAP() async throws -> Bool {
         try await pgTAP.value

@@ -252,26 +252,4 @@ import Testing
             #expect("\(error)".contains("Run brocot check --repair"), "\(error)")
         }
     }
-
-    @Test(
-        "detach changes nothing if the rank columns can't be dropped, and names what uses them",
-        .databaseWithAttachedTasks,
-        arguments: [
-            ("CREATE VIEW board AS SELECT * FROM tasks", "view public.board"),
-            (
-                """
-                CREATE TRIGGER looks BEFORE UPDATE OF rank ON tasks FOR EACH ROW
-                EXECUTE FUNCTION suppress_redundant_updates_trigger()
-                """, "trigger looks on table public.tasks"
-            ),
-        ])
-    func usedColumns(object: String, description: String) async throws {
-        let fixture = try await AttachFixture()
-        try await fixture.connection.execute(SQL(unsafeRaw: object))
-        let before = try await fixture.catalog()
-        let error = try await #require(throws: AttachError.self) { try await fixture.detach(droppingColumns: true) }
-        #expect("\(error)".contains("\(description) uses the rank columns"))
-        #expect(try await fixture.catalog() == before)
-        try await fixture.detach(droppingColumns: false)
-    }
 }

@@ -7,8 +7,15 @@ import Testing
 
 @Suite("What brocot attach refuses before it changes anything", .database, .timeLimit(.minutes(30)))
 struct AttachRefusalTests {
-    /// Statements, and the reason.
+    /// Statements, and the reason why the whole table can't be one list.
     private static let unsuitable = [
+        ("SELECT 1", "there is no table public.tasks"),
+        ("CREATE TABLE tasks (id bytea PRIMARY KEY)", "is of type bytea"),
+        ("CREATE TABLE tasks (id int)", "may be NULL"),
+        ("CREATE TABLE tasks (id int NOT NULL)", "not unique"),
+        ("CREATE TABLE tasks (id int NOT NULL UNIQUE DEFERRABLE)", "not unique"),
+        ("CREATE TABLE tasks (id int NOT NULL); CREATE UNIQUE INDEX ON tasks (id) WHERE id > 0", "not unique"),
+        ("CREATE TABLE tasks (id int PRIMARY KEY, rank int)", "its column \"rank\" is integer"),
         (
             "CREATE TABLE tasks (id int PRIMARY KEY); CREATE RULE r AS ON UPDATE TO tasks DO ALSO NOTIFY tasks",
             "this table has a rule ON UPDATE"
@@ -58,14 +65,24 @@ struct AttachRefusalTests {
         ),
     ]
 
-    @Test("brocot attach says why an object can't be attached") func unsuitable() async throws {
+    /// Statements, and the reason why its column can't be a list.
+    private static let unsuitableLists = [
+        ("project_id numeric", "is of type numeric"), ("project_id timestamptz", "is of type timestamp with time zone"),
+        ("project_id float8", "is of type double precision"), ("board_id int", "no column \"project_id\""),
+        ("n int, project_id int GENERATED ALWAYS AS (n) STORED", "is generated"),
+    ].map { ("CREATE TABLE tasks (id int PRIMARY KEY, \($0))", $1) }
+
+    @Test("brocot attach says why an object can't be attached, and registers nothing") func unsuitable() async throws {
         let fixture = try await AttachFixture("SELECT 1")
-        for (script, reason) in Self.unsuitable {
-            try await fixture.connection.execute(script: script)
-            let refusal = await refusal { try await fixture.attacher.plan(AttachFixture.definition(lists: [])) }
-            #expect(refusal?.contains(reason) == true, "\(script): \(refusal ?? "")")
-            try await fixture.connection.execute(script: "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+        for (lists, cases) in [([], Self.unsuitable), (["project_id"], Self.unsuitableLists)] {
+            for (script, reason) in cases {
+                try await fixture.connection.execute(script: script)
+                let refusal = await refusal { try await fixture.attach(AttachFixture.definition(lists: lists)) }
+                #expect(refusal?.contains(reason) == true, "\(script): \(refusal ?? "")")
+                try await fixture.connection.execute(script: "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+            }
         }
+        #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])
     }
 
     @Test(

@@ -85,34 +85,42 @@ import Testing
         arguments: [
             (
                 "ALTER TABLE tasks ADD COLUMN doubled numeric GENERATED ALWAYS AS (rank * 2) STORED",
-                "column doubled of table"
+                "column doubled of table public.tasks"
             ),
             (
                 """
                 CREATE UNIQUE INDEX ranks ON tasks (project_id, rank);
                 CREATE TABLE marks (project bigint, rank numeric, FOREIGN KEY (project, rank) REFERENCES tasks (project_id, rank))
-                """, "constraint marks_project_rank_fkey on table"
+                """, "constraint marks_project_rank_fkey on table public.marks"
             ),
-            ("CREATE VIEW ranked AS SELECT rank FROM tasks", "view"),
+            ("CREATE VIEW ranked AS SELECT rank FROM tasks", "view public.ranked"),
+            (
+                """
+                CREATE TRIGGER looks BEFORE UPDATE OF rank ON tasks FOR EACH ROW
+                EXECUTE FUNCTION suppress_redundant_updates_trigger()
+                """, "trigger looks on table public.tasks"
+            ),
         ]) func dependents(script: String, name: String) async throws
     {
         let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: script)
         let before = try await fixture.catalog()
         let reason = try #require(await refusal { try await fixture.detach() })
-        #expect(reason.contains(name) && reason.hasSuffix("Nothing was changed."), "\(reason)")
+        #expect(
+            reason.contains("\(name) uses the rank columns") && reason.hasSuffix("Nothing was changed."), "\(reason)")
         #expect(try await fixture.catalog() == before)
+        try await fixture.detach(droppingColumns: false)
     }
 
     @Test(
         "brocot detach changes nothing if a trigger on another table calls a function of the order",
-        arguments: [false, true])
-    func triggerElsewhere(isTableDropped: Bool) async throws {
+        arguments: [("arrive", false), ("arrive", true), ("keep", true)])
+    func triggerElsewhere(function: String, isTableDropped: Bool) async throws {
         let fixture = try await AttachFixture("\(AttachFixture.tasks) CREATE TABLE notes (id int);")
         try await fixture.attach()
         try await fixture.connection.execute(
             script: """
-                CREATE TRIGGER mine AFTER INSERT ON notes EXECUTE FUNCTION brocot."arrive_public.tasks"();
+                CREATE TRIGGER mine AFTER INSERT ON notes EXECUTE FUNCTION brocot."\(function)_public.tasks"();
                 \(isTableDropped ? "DROP TABLE tasks" : "")
                 """)
         let tables = isTableDropped ? ["notes"] : ["notes", "tasks"]

@@ -159,22 +159,6 @@ import Testing
     }
 
     @Test(
-        "brocot detach leaves another table alone that has a trigger with a function of the order",
-        .databaseWithAttachedTasks)
-    func borrowedTrigger() async throws {
-        let fixture = try await AttachFixture()
-        try await fixture.connection.execute(
-            script: """
-                CREATE TABLE other (LIKE tasks);
-                CREATE TRIGGER borrowed BEFORE UPDATE ON other FOR EACH ROW EXECUTE FUNCTION brocot."keep_public.tasks"();
-                DROP TABLE tasks;
-                """)
-        let before = try await fixture.catalog(of: ["other"])
-        await #expect(throws: AttachError.self) { try await fixture.detach() }
-        #expect(try await fixture.catalog(of: ["other"]) == before)
-    }
-
-    @Test(
         "An index that a cancelled REINDEX CONCURRENTLY has left is named with the statement that drops it, and brocot detach drops it",
         arguments: ["tasks", String(repeating: "t", count: 60)])
     func cancelledReindex(table: String) async throws {

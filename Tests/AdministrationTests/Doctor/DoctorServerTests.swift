@@ -82,12 +82,14 @@ import Testing
         #expect(names == reported.withLock { $0 })
     }
 
-    @Test("brocot doctor warns of a notification queue that is more than half full, and names the way out")
-    func notificationQueue() {
-        #expect(Doctor.warning(ofNotificationQueue: 50) == nil)
-        let warning = Doctor.warning(ofNotificationQueue: 75)
-        #expect(warning?.level == .warn && warning?.message.contains("75 % full") == true)
-        #expect(warning?.advice?.contains("SET brocot.wake_daemons = off") == true)
+    @Test(
+        "brocot doctor warns of a notification queue that is more than half full, and names the way out",
+        arguments: [(0, false), (50, false), (51, true)])
+    func notificationQueue(percent: Int, isWarned: Bool) {
+        let warning = Doctor.warning(ofNotificationQueue: percent)
+        #expect((warning?.level == .warn) == isWarned)
+        #expect((warning?.message.contains("\(percent) % full") == true) == isWarned)
+        #expect((warning?.advice?.contains("SET brocot.wake_daemons = off") == true) == isWarned)
     }
 
     @Test("brocot doctor reports that a role can't see the sessions of other roles", .database)

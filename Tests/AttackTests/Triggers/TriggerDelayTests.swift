@@ -93,6 +93,7 @@ struct TriggerDelayTests {
             """)
         #expect(try await Boards.slowestUsualMove(on: connection) > Boards.bound)
         try await connection.execute("DELETE FROM brocot.move_log")
-        await #expect(throws: (any Error).self) { try await Boards.slowestUsualMove(on: connection) }
+        let error = await #expect(throws: PostgresError.self) { try await Boards.slowestUsualMove(on: connection) }
+        #expect(error?.code == .decoding)
     }
 }

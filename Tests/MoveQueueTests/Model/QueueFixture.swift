@@ -5,6 +5,7 @@ import Ordering
 import QueueHarness
 import Synchronization
 import TestPostgres
+import Testing
 
 /// The queue of a test's database, as a program in any language would use it.
 struct QueueFixture {
@@ -76,6 +77,12 @@ struct QueueFixture {
             outcomes[try row.decode(0, as: Int64.self)] = try row.decode(1, as: String?.self)
         }
         return outcomes
+    }
+
+    /// Expects that the log has exactly these requests, each of them applied.
+    func expectAllApplied(_ ids: [Int64], sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let expected = Dictionary(uniqueKeysWithValues: ids.map { ($0, String?.none) })
+        #expect(try await outcomes() == expected, sourceLocation: sourceLocation)
     }
 }
 
