@@ -29,6 +29,27 @@ enum LockHolderStatements {
         holders(of: table, modes: ["AccessExclusiveLock"], orWaiting: true)
     }
 
+    /// The other sessions whose transactions keep a table from being changed, and are older than this. The server hides their age from a plain
+    /// role, which therefore sees younger ones too. The statement runs with only `pg_catalog` in the `search_path`.
+    ///
+    /// - Parameters:
+    ///   - table: The table.
+    ///   - age: How old such a transaction is at least.
+    ///   - readersToo: Whether also sessions that only read the table are in the way.
+    /// - Returns: The statement.
+    static func keepingFromChanging(_ table: OrderNames, forMoreThan age: Duration, readersToo: Bool) -> SQL {
+        let readers = readersToo ? ["AccessShareLock", "RowShareLock"] : []
+        let writers = [
+            "RowExclusiveLock", "ShareUpdateExclusiveLock", "ShareLock", "ShareRowExclusiveLock", "ExclusiveLock",
+            "AccessExclusiveLock",
+        ]
+        return holders(
+            where: """
+                \(isHolder(of: table, modes: readers + writers))
+                    AND (session.xact_start > clock_timestamp() - \(age.milliseconds) * interval '1 millisecond') IS NOT TRUE
+                """)
+    }
+
     private static func holders(of table: OrderNames, modes: [String], orWaiting: Bool = false) -> SQL {
         holders(where: isHolder(of: table, modes: modes, orWaiting: orWaiting))
     }

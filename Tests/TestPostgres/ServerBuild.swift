@@ -21,6 +21,11 @@ package enum ServerBuild {
         try await isTrue("SELECT current_setting('server_version_num')::integer >= 180000")
     }
 
+    /// Whether its publications can send some rows or columns of a table only, as from PostgreSQL 15 on.
+    package static func publishesPartsOfTables() async throws -> Bool {
+        try await isTrue("SELECT current_setting('server_version_num')::integer >= 150000")
+    }
+
     /// Whether the extension pgTAP is installed.
     package static func hasPgTAP() async throws -> Bool {
         try await pgTAP.value

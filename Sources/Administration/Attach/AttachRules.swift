@@ -105,6 +105,9 @@ struct AttachRules {
                 "this table has a rule ON INSERT or ON DELETE, which changes the statements of moves with --owns-rows. Make a trigger instead of the rule"
             )
         }
+        // Moves delete rows only with --owns-rows.
+        let fault = table.faultsOfPublications.first { $0.refusesUpdates || definition.ownsRows && $0.refusesDeletes }
+        if let fault { throw refuse(fault.reason) }
     }
 
     /// Swift takes names that look the same for equal, PostgreSQL does not: `é` may be one character, or `e` and an accent.

@@ -22,7 +22,7 @@ enum CatalogStatements {
         /// Why the table can't be attached; NULL if it can.
         case obstacle
         case isPartitioned, actsAsOwner, mayBecomeRegistryOwner, hasRightsOfRegistryOwner, hidesRows,
-            hasRuleOnInsertOrDelete
+            hasRuleOnInsertOrDelete, hasPublications
         /// The schema and the name of the table of which it is a partition, directly or through others; NULL if it is none.
         case partitionRoot
         /// The schema and the name of the table of which it is a partition directly; NULL if it is none.
@@ -46,14 +46,17 @@ enum CatalogStatements {
                 WHEN relation.relnamespace = 'brocot'::regnamespace THEN 'this table belongs to Brocot and can''t be attached'
                 WHEN EXISTS (SELECT FROM pg_rewrite AS rule WHERE rule.ev_class = relation.oid AND rule.ev_type = '2')
                     THEN 'this table has a rule ON UPDATE, which changes the statements that place rows. Make a trigger instead of the rule'
-                WHEN relation.relkind = 'r' AND EXISTS (
-                    SELECT FROM pg_inherits AS heir WHERE heir.inhparent = relation.oid
-                ) THEN 'other tables inherit from this table, so no index can make sure that ranks differ. It can''t be attached'
                 WHEN relation.relkind = 'p' AND EXISTS (
                     SELECT FROM pg_partition_tree(relation.oid) AS part JOIN pg_class AS leaf ON leaf.oid = part.relid
                     WHERE leaf.relkind = 'f'
                 ) THEN 'one of its partitions is a foreign table, so no index can make sure that ranks differ. It can''t be attached'
             END, (
+                SELECT format('table %s inherits from this table, so no index can make sure that ranks differ. First: ALTER TABLE %1$s NO INHERIT %s',
+                    heir.inhrelid::regclass, heir.inhparent::regclass)
+                FROM pg_inherits AS heir
+                WHERE heir.inhparent = relation.oid AND relation.relkind = 'r'
+                LIMIT 1
+            ), (
                 -- If attach created the order's index now, on both tables, FINALIZE would fail for ever.
                 SELECT format('DETACH PARTITION … CONCURRENTLY of its partition %s is not finished. If no session does that now: '
                     'ALTER TABLE %s DETACH PARTITION %1$s FINALIZE', link.inhrelid::regclass, link.inhparent::regclass)
@@ -63,7 +66,7 @@ enum CatalogStatements {
                     SELECT FROM brocot.ordered_tables AS known
                     WHERE NOT known.being_filled AND known.schema_name = namespace.nspname AND known.table_name = relation.relname)
                 LIMIT 1
-            ), (\(missingReplicaIdentity))),
+            )),
             relation.relkind = 'p', pg_has_role(relation.relowner, 'USAGE'),
             -- Since PostgreSQL 16, a membership may lack the right to SET ROLE.
             pg_has_role(registry.relowner, CASE
@@ -71,6 +74,7 @@ enum CatalogStatements {
             pg_has_role(registry.relowner, 'USAGE'),
             row_security_active(relation.oid),
             EXISTS (SELECT FROM pg_rewrite AS rule WHERE rule.ev_class = relation.oid AND rule.ev_type IN ('3', '4')),
+            EXISTS (SELECT FROM pg_publication),
             (SELECT ARRAY[root_schema.nspname::text, root.relname::text]
             FROM pg_class AS root JOIN pg_namespace AS root_schema ON root_schema.oid = root.relnamespace
             WHERE relation.relispartition AND root.oid = pg_partition_root(relation.oid)),

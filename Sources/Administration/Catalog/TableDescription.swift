@@ -40,6 +40,13 @@ struct TableDescription: Hashable, Sendable {
         case other(String)
     }
 
+    /// Why the server refuses to change rows of the table, or of a partition, that a publication sends.
+    struct PublicationFault: Hashable, Sendable {
+        let reason: String
+        let refusesUpdates: Bool
+        let refusesDeletes: Bool
+    }
+
     /// The table itself or one of its partitions.
     struct Relation: Hashable, Sendable {
         /// The object identifier.
@@ -173,6 +180,7 @@ struct TableDescription: Hashable, Sendable {
     let hidesRows: Bool
     /// Whether a rule changes INSERTs or DELETEs on the table.
     let hasRuleOnInsertOrDelete: Bool
+    let faultsOfPublications: [PublicationFault]
 
     /// Whether it is a table, which can be read without running its owner's code.
     var isTable: Bool {

@@ -69,7 +69,9 @@ package enum TableReader {
             mayBecomeRegistryOwner: try relation.decode(Column.mayBecomeRegistryOwner),
             hasRightsOfRegistryOwner: try relation.decode(Column.hasRightsOfRegistryOwner),
             hidesRows: hidesRows,
-            hasRuleOnInsertOrDelete: try relation.decode(Column.hasRuleOnInsertOrDelete))
+            hasRuleOnInsertOrDelete: try relation.decode(Column.hasRuleOnInsertOrDelete),
+            faultsOfPublications: try relation.decode(Column.hasPublications, as: Bool.self)
+                ? try faultsOfPublications(of: oid, on: connection) : [])
     }
 
     /// The owner of a table, and its columns; nil if there is no such table. Only the catalog is read, so row-level security and locks of the
@@ -121,6 +123,18 @@ package enum TableReader {
         if let fault = try relation.decode(Column.faultOfKind, as: String?.self) { return .other(fault) }
         if let obstacle = try relation.decode(Column.obstacle, as: String?.self) { return .unsuitable(obstacle) }
         return try relation.decode(Column.isPartitioned, as: Bool.self) ? .partitionedTable : .table
+    }
+
+    private static func faultsOfPublications(
+        of relation: Int64, on connection: isolated Connection
+    ) throws(PostgresError) -> [TableDescription.PublicationFault] {
+        typealias Column = CatalogStatements.PublicationColumn
+        return try connection.query(CatalogStatements.faultsOfPublications(of: relation)).map {
+            row throws(PostgresError) in
+            TableDescription.PublicationFault(
+                reason: try row.decode(Column.reason), refusesUpdates: try row.decode(Column.refusesUpdates),
+                refusesDeletes: try row.decode(Column.refusesDeletes))
+        }
     }
 
     private static func texts(_ statement: SQL, on connection: isolated Connection) throws(PostgresError) -> Set<String>

@@ -27,7 +27,7 @@ struct AttachRefusalTests {
         ),
         (
             "CREATE TABLE tasks (id int PRIMARY KEY); CREATE TABLE heir () INHERITS (tasks)",
-            "other tables inherit from this table, so no index can make sure that ranks differ. It can't be attached"
+            "table public.heir inherits from this table, so no index can make sure that ranks differ. First: ALTER TABLE public.heir NO INHERIT public.tasks"
         ),
         (
             "CREATE TYPE task AS (id int); CREATE TABLE tasks OF task (PRIMARY KEY (id))",

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Administration
 
-@Suite("Published tables without a replica identity", .database, .timeLimit(.minutes(30))) struct ReplicaIdentityTests {
+@Suite("Published tables whose replica identity is missing or does not suffice", .database, .timeLimit(.minutes(30)))
+struct ReplicaIdentityTests {
     /// Statements, the table that the server would not update, and its replica identity.
     private static let withoutIdentity = [
         (
@@ -66,6 +67,94 @@ import Testing
             try await fixture.connection.execute(
                 script: "DROP TABLE tasks; DROP PUBLICATION IF EXISTS everything; DROP PUBLICATION IF EXISTS part")
         }
+    }
+
+    private static let plainTable = "CREATE TABLE tasks (id int PRIMARY KEY, project_id int, title text)"
+    private static let partitionedTable = """
+        CREATE TABLE tasks (id int, project_id int, title text, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
+        CREATE TABLE tasks_1 (title text, id int NOT NULL, project_id int NOT NULL);
+        ALTER TABLE tasks ATTACH PARTITION tasks_1 FOR VALUES IN (1)
+        """
+    /// A table, its publication, the reason, and a remedy.
+    private static let partlyPublished = [
+        (
+            plainTable, "FOR TABLE tasks WHERE (title = 'a' OR id > 1)",
+            "sends only rows for which a condition is true, and the replica identity of public.tasks lacks a column",
+            "ALTER TABLE tasks REPLICA IDENTITY FULL"
+        ),
+        (
+            plainTable, "FOR TABLE tasks (title, project_id)",
+            "does not send all columns of the replica identity of public.tasks,",
+            "ALTER PUBLICATION part DROP TABLE tasks; ALTER PUBLICATION part ADD TABLE tasks (title, id)"
+        ),
+        (
+            "\(plainTable); ALTER TABLE tasks REPLICA IDENTITY FULL", "FOR TABLE tasks (id, title)",
+            "does not send all columns of the replica identity of public.tasks,",
+            "ALTER TABLE tasks REPLICA IDENTITY DEFAULT"
+        ),
+        (
+            partitionedTable, "FOR TABLE tasks WHERE (title = 'a') WITH (publish_via_partition_root)",
+            "and the replica identity of public.tasks_1 lacks a column", "ALTER TABLE tasks_1 REPLICA IDENTITY FULL"
+        ),
+        (
+            partitionedTable, "FOR TABLE tasks, tasks_1 (id, title)",
+            "does not send all columns of the replica identity of public.tasks_1,",
+            "ALTER PUBLICATION part DROP TABLE tasks_1"
+        ),
+    ]
+
+    @Test(
+        "brocot attach refuses a table of which a publication sends the wrong rows or columns for updates, and check names it",
+        .enabled("the server is older than PostgreSQL 15") { try await ServerBuild.publishesPartsOfTables() },
+        arguments: partlyPublished)
+    func partsOfTables(table: String, publication: String, reason: String, remedy: String) async throws {
+        let fixture = try await AttachFixture("\(table); INSERT INTO tasks (id, project_id) VALUES (1, 1)")
+        try await fixture.attach()
+        try await fixture.connection.execute(SQL(unsafeRaw: "CREATE PUBLICATION part \(publication)"))
+        let error = await #expect(throws: PostgresError.self) {
+            try await fixture.connection.execute("UPDATE tasks SET title = 'b'")
+        }
+        #expect(error?.sqlState?.rawValue == "42P10")
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let findings = try await repair.findings(of: AttachFixture.definition())
+        #expect(findings.lines().contains { $0.contains(reason) }, "\(findings.lines())")
+        try await fixture.detach()
+        #expect(await refusal { try await fixture.attach() }?.contains(reason) == true)
+        try await fixture.connection.execute(script: remedy)
+        try await fixture.connection.execute("UPDATE tasks SET title = 'b'")
+        try await fixture.attach()
+    }
+
+    /// Publications that the server allows.
+    private static let allowed = [
+        (plainTable, "FOR TABLE tasks WHERE (id > 5)"), (plainTable, "FOR TABLE tasks (id, title)"),
+        (plainTable, "FOR TABLE tasks WHERE (title = 'a') WITH (publish = 'insert, truncate')"),
+        ("\(plainTable); ALTER TABLE tasks REPLICA IDENTITY FULL", "FOR TABLE tasks WHERE (title = 'a')"),
+        (partitionedTable, "FOR TABLE tasks WHERE (id > 5) WITH (publish_via_partition_root)"),
+        (partitionedTable, "FOR TABLE tasks (project_id, id) WITH (publish_via_partition_root)"),
+        (partitionedTable, "FOR TABLES IN SCHEMA public"),
+    ]
+
+    @Test(
+        "brocot attach takes a table whose replica identity suffices for what a publication sends",
+        .enabled("the server is older than PostgreSQL 15") { try await ServerBuild.publishesPartsOfTables() },
+        arguments: allowed)
+    func sufficientIdentity(table: String, publication: String) async throws {
+        let fixture = try await AttachFixture(
+            "\(table); INSERT INTO tasks (id, project_id) VALUES (1, 1); CREATE PUBLICATION part \(publication)")
+        try await fixture.connection.execute("UPDATE tasks SET title = 'b'")
+        try await fixture.attach()
+    }
+
+    @Test("A publication of deletes concerns only tables whose rows Brocot deletes") func deletes() async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id int NOT NULL UNIQUE, project_id int NOT NULL); INSERT INTO tasks VALUES (1, 1);
+            CREATE PUBLICATION deletes FOR TABLE tasks WITH (publish = 'insert, delete')
+            """)
+        let refusal = await refusal { try await fixture.attach(AttachFixture.definition(ownsRows: true)) }
+        #expect(refusal?.contains("publication deletes publishes updates or deletes of public.tasks") == true)
+        try await fixture.attach()
     }
 
     @Test("brocot attach takes a table without replica identity whose updates are not published") func noUpdates()
