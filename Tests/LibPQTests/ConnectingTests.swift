@@ -304,12 +304,8 @@ struct ConnectionFailureTests {
         #expect(error.hint?.contains("127.0.0.1:1 ") == true)
     }
 
-    @Test(.database(migrated: false, on: .own()))
+    @Test(.databaseOnStandby)
     func `A standby alone is reported as a standby, with a hint to connect to the primary`() async throws {
-        let cluster = TestDatabase.current.cluster
-        await cluster.stop()
-        #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
-        try await cluster.start()
         let error = try await postgresError { _ = try await connect { $0["target_session_attrs"] = "primary" } }
         #expect(error.connectionFailure == .standby)
         #expect(error.hint == "Connect to the primary server: a standby can't be written to.")

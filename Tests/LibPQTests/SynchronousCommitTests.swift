@@ -3,10 +3,9 @@ import LibPQ
 import TestPostgres
 import Testing
 
-/// The server of each test waits for a standby that is not there.
 @Suite(
     "COMMIT that waits for a synchronous standby",
-    .database(migrated: false, on: .own(settings: ["synchronous_standby_names": "nobody"])), .timeLimit(.minutes(30)))
+    .database(migrated: false, on: .withMissingStandby), .timeLimit(.minutes(30)))
 struct SynchronousCommitTests {
     private func insert(on connection: Connection, isSingleStatement: Bool) async throws {
         let insert: SQL = "INSERT INTO numbers VALUES (1)"
