@@ -194,11 +194,14 @@ let package = Package(
         .testTarget(
             name: "AdministrationTests",
             dependencies: [
-                "Administration", "FaultHarness", "LibPQ", "LocalPostgres", "Migrations", "Ordering", "SternBrocot",
-                "TestPostgres", logging,
+                "Administration", "FaultHarness", "LibPQ", "LocalPostgres", "Migrations", "Ordering", "SeededRandom",
+                "SternBrocot", "TestPostgres", logging,
             ], swiftSettings: strict),
         .testTarget(
-            name: "DaemonTests", dependencies: ["Daemon", "MoveQueue", "LibPQ", "Ordering", "TestPostgres", logging],
+            name: "DaemonTests",
+            dependencies: [
+                "Daemon", "MoveQueue", "LibPQ", "Ordering", "PrometheusText", "TestPostgres", logging, metrics,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics], swiftSettings: strict),

@@ -1,4 +1,5 @@
 import LibPQ
+import Metrics
 import Synchronization
 import TestPostgres
 import Testing
@@ -24,7 +25,7 @@ import Testing
         let idleWorkers = IdleWorkers(workers: configuration.workers, stopSignal: stopSignal) { interruption.wakeUp() }
         let listener = NotificationListener(
             configuration: configuration, idleWorkers: idleWorkers, interruption: interruption,
-            health: health.loop("the listener", .listener), metrics: DaemonMetrics(),
+            health: health.loop("the listener", .listener), metrics: DaemonMetrics(NOOPMetricsHandler.instance),
             logger: recorder.logger())
         let wakeUps = WakeUpCounter()
         let running = Task { await listener.run(until: stopSignal) }

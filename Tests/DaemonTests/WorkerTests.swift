@@ -1,5 +1,6 @@
 import LibPQ
 import Logging
+import Metrics
 import Ordering
 import TestPostgres
 import Testing
@@ -15,7 +16,8 @@ import Testing
         let configuration = DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url))
         return Worker(
             number: 1, configuration: configuration, idleWorkers: idleWorkers, stopSignal: stopSignal,
-            statistics: DaemonStatistics(), health: DaemonHealth().loop("worker 1", .worker), metrics: DaemonMetrics(),
+            statistics: DaemonStatistics(), health: DaemonHealth().loop("worker 1", .worker),
+            metrics: DaemonMetrics(NOOPMetricsHandler.instance),
             logger: recorder.logger())
     }
 
