@@ -288,7 +288,9 @@ import Testing
         }
     }
 
-    @Test("brocot check ends with 5 if another session has locked a table and the others are right")
+    @Test(
+        "brocot check ends with 5 if another session has locked a table and the others are right",
+        .database(mostlyWaits: true))
     func lockedTable() async throws {
         try await execute("CREATE TABLE tasks (id int PRIMARY KEY); CREATE TABLE songs (id int PRIMARY KEY)")
         for table in ["tasks", "songs"] {

@@ -33,7 +33,8 @@ import Testing
         #expect(result.errors.contains("brocot migrate up"))
     }
 
-    @Test("If a host of a service does not answer, the next one is tried")
+    @Test(
+        "If a host of a service does not answer, the next one is tried", .database(migrated: false, mostlyWaits: true))
     func serviceWithSeveralHosts() async throws {
         let listener = try SilentListener()
         let database = try ConnectionParameters(url: TestDatabase.current.loopbackURL)

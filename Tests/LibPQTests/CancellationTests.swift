@@ -150,7 +150,8 @@ import Testing
         #expect(try await task.value.count == 1)
     }
 
-    @Test func `A connection is lost if the server does not answer the cancellation`() async throws {
+    @Test(.database(migrated: false, mostlyWaits: true))
+    func `A connection is lost if the server does not answer the cancellation`() async throws {
         let (connection, proxy) = try await connectThroughProxy()
         defer { proxy.close() }
         let request = proxy.nextStop(.beforeRequest) { $0.text.contains("pg_sleep") }

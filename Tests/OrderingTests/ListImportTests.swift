@@ -39,7 +39,7 @@ struct ListImportTests {
                 reading: {
                     defer { isRead.set() }
                     // Longer than the server's limit.
-                    Thread.sleep(forTimeInterval: 0.5)
+                    Thread.sleep(forTimeInterval: 0.2)
                     return isRead.isSet ? [] : Array("a\n".utf8)
                 }, on: connection)
         }

@@ -9,7 +9,7 @@ import Testing
 struct RepairLockTests {
     @Test(
         "brocot check names who has locked a table, and does not wait for it without a limit",
-        .databaseWithAttachedTasks)
+        .databaseWithAttachedTasks(mostlyWaits: true))
     func lockedTable() async throws {
         let fixture = try await AttachFixture()
         let holder = try await TestDatabase.current.connect()
