@@ -1,5 +1,6 @@
 import Foundation
 import LibPQ
+import SeededRandom
 import TestPostgres
 import Testing
 
@@ -36,15 +37,13 @@ import Testing
     }
 
     @Test("A move at once reads few rows after random histories of statistics") func randomHistories() async throws {
-        let seed =
-            ProcessInfo.processInfo.environment["BROCOT_PLAN_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
-        print("BROCOT_PLAN_SEED=\(seed), \(Self.count) histories")
+        let seed = SeededGenerator.seed(for: "\(Self.count) histories of statistics")
         for number in 0..<UInt64(Self.count) {
             let connection = try await TestDatabase.current.connect()
             var fuzz = StatisticsFuzz(seed: seed &+ number)
             try await fuzz.run(on: connection)
             let list = try #require(fuzz.lists.last { $0.items >= 3_000 }).name
-            let story = "BROCOT_PLAN_SEED=\(seed &+ number)\n\(fuzz.history.joined(separator: ";\n"))"
+            let story = "BROCOT_SEED=\(seed &+ number)\n\(fuzz.history.joined(separator: ";\n"))"
             try await expectFew("'\(list)'", "'other'", "", in: Self.items, on: connection, story)
         }
     }
