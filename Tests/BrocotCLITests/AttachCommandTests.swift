@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test(
-        "The server compiles no statement of brocot attach and brocot check, which takes minutes with many partitions, and ends their transactions only if they stop for a minute"
+        "brocot attach and brocot check turn just-in-time compilation off, and set idle_in_transaction_session_timeout to a minute"
     )
     func settings() async throws {
         let connection = try await database()

@@ -44,7 +44,7 @@ import Testing
             (["doctor", "--old-transaction", "-1"], "--old-transaction can't be negative."),
             (["dev", "--workers", "-1"], "--workers must be from 1 to 256."),
         ])
-    func negativeNumbers(arguments: [String], message: String) async throws {
+    func refusedValues(arguments: [String], message: String) async throws {
         let result = try await BrocotProcess.run(arguments, databaseURL: "")
         #expect(result.exitCode == 2)
         #expect(result.errors.contains(message), "\(result.errors)")

@@ -95,7 +95,8 @@ import Testing
         #expect(next(after: .decided(report(decided: 1)), drains: drains) == .goOn)
     }
 
-    @Test("It rests if another worker is enough, the round has ended, and no list failed", arguments: [true, false])
+    @Test(
+        "A worker rests if another worker is enough, the round has ended, and no list failed", arguments: [true, false])
     func rests(drains: Bool) {
         func next(_ decided: Int = 1, failed: Int = 0, endsRound: Bool = true, mayRest: Bool = true) -> AfterTurn {
             self.next(

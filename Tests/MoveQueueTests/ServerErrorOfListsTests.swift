@@ -28,7 +28,9 @@ struct ServerErrorOfListsTests {
         #expect(try await fixture.outcomes().values.allSatisfy { $0 == nil })
     }
 
-    @Test("Lists that another session had together with a healthy list don't delay it", arguments: [12, 0])
+    @Test(
+        "A healthy list is decided first, although another session had it locked together with failing lists",
+        arguments: [12, 0])
     func unavailableTogether(halvings: Int) async throws {
         let fixture = try await fixture(boards: 3)
         let id = try await fixture.enqueue([healthy])[0]
@@ -57,7 +59,9 @@ struct ServerErrorOfListsTests {
         try await mend(fixture)
     }
 
-    @Test("Hundreds of such lists are found in few batches, and delay no other list")
+    @Test(
+        "Hundreds of lists whose trigger meets an error of the server are found in few batches, and delay no other list"
+    )
     func many() async throws {
         let fixture = try await fixture(boards: 300)
         let id = try await fixture.enqueue([healthy])[0]
@@ -71,7 +75,7 @@ struct ServerErrorOfListsTests {
         try await mend(fixture)
     }
 
-    @Test("A turn in which nothing was decided says that the server may be the cause, and others don't")
+    @Test("A turn that decides nothing reports the server's error, and a turn that decides something doesn't")
     func errorOfServer() async throws {
         let fixture = try await fixture(boards: 2)
         var worker = QueueWorker()

@@ -110,7 +110,7 @@ struct InvalidKeyTests {
     ]
 
     @Test(
-        "The message is the same in each way, whatever the settings",
+        "The message about an invalid key is the same in each way to move, whatever the settings",
         arguments: [
             "search_path = public", "search_path = other, public", "search_path = pg_temp",
             "quote_all_identifiers = on",

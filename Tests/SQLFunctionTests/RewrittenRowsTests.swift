@@ -38,7 +38,9 @@ struct RewrittenRowsTests {
         ("IF NEW.item = '2' THEN RETURN NULL; END IF;", "'a', '2'"),
     ]
 
-    @Test("The move is an error, as a move of several items is, and changes nothing", arguments: cases)
+    @Test(
+        "A move at once is an error and changes nothing if a trigger writes another row than it was given",
+        arguments: cases)
     func refused(trigger: String, arguments: String) async throws {
         let connection = try await prepared(ownsRows: true, trigger: trigger)
         let before = try await connection.query(Self.rows).single().decode(0, as: String.self)

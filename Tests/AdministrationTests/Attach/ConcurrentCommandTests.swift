@@ -61,13 +61,13 @@ import Testing
         let fixture = try await AttachFixture(Self.partitioned)
         let plan = try await fixture.attacher.plan(AttachFixture.definition())
         let other = try await TestDatabase.current.connect()
-        let purposes = Flag()
+        let isDropped = Flag()
         try await fixture.attacher.run(plan) { step in
-            guard step.purpose.contains("tasks_2"), !purposes.isSet else { return }
-            purposes.set()
+            guard step.purpose.contains("tasks_2"), !isDropped.isSet else { return }
+            isDropped.set()
             _ = try? await other.execute("DROP TABLE tasks_2")
         }
-        #expect(purposes.isSet)
+        #expect(isDropped.isSet)
         #expect(try await fixture.attacher.plan(AttachFixture.definition()).steps.isEmpty)
     }
 

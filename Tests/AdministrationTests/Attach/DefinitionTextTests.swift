@@ -6,7 +6,7 @@ import Testing
 @testable import Administration
 
 @Suite("Definitions of constraints and triggers") struct DefinitionTextTests {
-    @Test("What the server adds or leaves out makes no difference")
+    @Test("Two texts of a definition are equal if they differ only in what the server adds or leaves out")
     func printed() {
         #expect(
             DefinitionText.areEqual(
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(
-        "Another column, constant, operator or keyword makes a difference",
+        "Two texts of a definition are different if a column, constant, operator or keyword differs",
         arguments: [
             "CHECK (rank_num > 5 AND rank_den > 0)", "CHECK (rank_num > 4 AND rank_num > 0)",
             "CHECK (rank_num >= 4 AND rank_den > 0)", "CHECK (rank_num > 4 OR rank_den > 0)", "CHECK (rank_num > 4)",

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(
-        "The end of a round is in vain, without a decision, both, or none of them",
+        "A round that ends counts as in vain, as without a decision, as both, or as neither",
         arguments: [
             End(inVain: true, withoutDecision: true),
             End(isWhole: false, inVain: false, withoutDecision: true),

@@ -30,7 +30,8 @@ import Testing
     }
 
     @Test(
-        "A worker meets another one if other sessions have most of the next lists of its round", arguments: [1, 2, 3])
+        "A worker reports that another worker is at the same lists if other sessions have locked most of them",
+        arguments: [1, 2, 3])
     func meetsAnotherWorker(others: Int) {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isPollDue: false, at: now)
