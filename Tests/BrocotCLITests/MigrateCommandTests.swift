@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigrateCommandTests {
+@Suite("brocot migrate", .database(migrated: false), .timeLimit(.minutes(30))) struct MigrateCommandTests {
     @Test("brocot migrate shows, plans, verifies and applies the pending migrations") func migratesStepByStep()
         async throws
     {

@@ -4,7 +4,7 @@ import SeededRandom
 import TestPostgres
 import Testing
 
-@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct CancellationTests {
+@Suite("Cancellation of statements", .commonDatabase, .timeLimit(.minutes(30))) struct CancellationTests {
     @Test func `A cancelled task stops its statement at once, and the connection stays usable`() async throws {
         let connection = try await connect()
         let task = Task {

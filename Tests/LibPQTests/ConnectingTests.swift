@@ -59,7 +59,7 @@ struct ConnectionFailureTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(30))) struct ConnectingTests {
+@Suite("Attempts to connect", .timeLimit(.minutes(30))) struct ConnectingTests {
     private let logger = Logger(label: "ConnectingTests")
 
     private func failure(_ parameters: ConnectionParameters) async throws -> PostgresError {

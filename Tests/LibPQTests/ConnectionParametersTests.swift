@@ -2,7 +2,7 @@ import Testing
 
 @testable import LibPQ
 
-@Suite(.timeLimit(.minutes(30))) struct ConnectionParametersTests {
+@Suite("Parameters of connections", .timeLimit(.minutes(30))) struct ConnectionParametersTests {
     @Test(arguments: [
         "postgresql://ann:s3cret@db.example:6000/app?application_name=x",
         "postgres://ann:s3cret@db.example:6000/app?application_name=x",

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct CopyTests {
+@Suite("COPY", .commonDatabase, .timeLimit(.minutes(30))) struct CopyTests {
     private func connectWithTable() async throws -> Connection {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TEMPORARY TABLE texts (position bigint, text text)")

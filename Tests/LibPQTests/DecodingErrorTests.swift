@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct DecodingErrorTests {
+@Suite("Errors of decoding", .commonDatabase, .timeLimit(.minutes(30))) struct DecodingErrorTests {
     private func error<Value: PostgresDecodable>(_ statement: SQL, as type: Value.Type) async throws -> PostgresError {
         let row = try await connect().query(statement)[0]
         let error = try #require(throws: PostgresError.self) { try row.decode(0, as: type) }

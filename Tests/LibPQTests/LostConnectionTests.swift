@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct LostConnectionTests {
+@Suite("Lost connections", .commonDatabase, .timeLimit(.minutes(30))) struct LostConnectionTests {
     @Test(
         "A statement that has no answer in time is stopped on the server, so that it keeps no locks",
         arguments: [false, true])

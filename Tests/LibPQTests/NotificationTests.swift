@@ -4,7 +4,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct NotificationTests {
+@Suite("Notifications", .database(migrated: false), .timeLimit(.minutes(30))) struct NotificationTests {
     @Test func `A notification ends the wait`() async throws {
         let listener = try await connect()
         let sender = try await connect()

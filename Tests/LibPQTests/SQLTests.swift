@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.timeLimit(.minutes(30))) struct SQLTests {
+@Suite("SQL with values", .timeLimit(.minutes(30))) struct SQLTests {
     @Test func `A value becomes a parameter, numbered from left to right`() {
         let statement: SQL = "SELECT \(1) + \(2), \("x")"
         #expect(statement.text == "SELECT $1 + $2, $3")

@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct StatementTests {
+@Suite("Statements", .commonDatabase, .timeLimit(.minutes(30))) struct StatementTests {
     @Test func `A statement returns the number of rows that it changed`() async throws {
         let connection = try await connect()
         #expect(try await connection.execute("CREATE TEMPORARY TABLE numbers (number bigint)") == 0)

@@ -3,7 +3,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct TransactionTests {
+@Suite("Transactions", .commonDatabase, .timeLimit(.minutes(30))) struct TransactionTests {
     struct Interruption: Error {}
 
     /// Only a test with a database of its own may have a table that other sessions see.

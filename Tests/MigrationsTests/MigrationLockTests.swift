@@ -5,7 +5,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigrationLockTests {
+@Suite("Locks of migrations", .database(migrated: false), .timeLimit(.minutes(30))) struct MigrationLockTests {
     private static let lock: SQL = "SELECT pg_advisory_lock(\(MigrationQueries.lock.key))"
     private static let unlock: SQL = "SELECT pg_advisory_unlock(\(MigrationQueries.lock.key))"
 

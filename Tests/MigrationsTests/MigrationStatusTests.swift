@@ -3,7 +3,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.timeLimit(.minutes(30))) struct MigrationStatusTests {
+@Suite("Status of the migrations", .timeLimit(.minutes(30))) struct MigrationStatusTests {
     private static let set: MigrationSet = {
         do {
             return try MigrationSet(

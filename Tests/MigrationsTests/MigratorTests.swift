@@ -11,7 +11,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigratorTests {
+@Suite("Migrator", .database(migrated: false), .timeLimit(.minutes(30))) struct MigratorTests {
     @Test("All migrations are applied to an empty database") func appliesAllToAnEmptyDatabase() async throws {
         let connection = try await TestDatabase.current.connect()
         let migrator = Migrator(connection: connection)

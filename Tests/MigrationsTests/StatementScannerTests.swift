@@ -2,7 +2,7 @@ import Testing
 
 @testable import Migrations
 
-@Suite(.timeLimit(.minutes(30))) struct StatementScannerTests {
+@Suite("Scanner of statements", .timeLimit(.minutes(30))) struct StatementScannerTests {
     @Test(
         "The scanner ends statements where psql ends them",
         arguments: [

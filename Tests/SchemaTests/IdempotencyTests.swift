@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.database, .timeLimit(.minutes(30))) struct IdempotencyTests {
+@Suite("Idempotency keys", .database, .timeLimit(.minutes(30))) struct IdempotencyTests {
     private static let insertion: SQL = """
         INSERT INTO brocot.move_requests (items, placement, idempotency_key) VALUES ('{a}', 'last', 'k')
         """

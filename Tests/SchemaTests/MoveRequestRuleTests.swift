@@ -95,7 +95,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite(.database, .timeLimit(.minutes(30))) struct MoveRequestRuleTests {
+@Suite("Rules for requests", .database, .timeLimit(.minutes(30))) struct MoveRequestRuleTests {
     @Test("An invalid request is refused with the name of the broken rule") func refusesByTheNameOfTheRule()
         async throws
     {

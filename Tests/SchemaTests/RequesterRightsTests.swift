@@ -3,7 +3,7 @@ import TestPostgres
 import Testing
 
 /// The rights that a role needs to ask for moves, and no others.
-@Suite(.database, .timeLimit(.minutes(30))) struct RequesterRightsTests {
+@Suite("Rights of requesters", .database, .timeLimit(.minutes(30))) struct RequesterRightsTests {
     @Test("A requester can ask for moves, and has no right to write anything else")
     func askForMovesWithoutTheRightToWriteAnythingElse() async throws {
         try await asRequester { connection, _ in

@@ -4,7 +4,8 @@ import TestPostgres
 import Testing
 
 /// A schema whose functions, operators, types and collations have the names of the server's own, and come first.
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct SchemaHostileSearchPathTests {
+@Suite("Schema brocot under a hostile search_path", .database(migrated: false), .timeLimit(.minutes(30)))
+struct SchemaHostileSearchPathTests {
     private static let hostileSchema = """
         CREATE SCHEMA hostile;
         CREATE FUNCTION hostile.refuse(text, text) RETURNS boolean LANGUAGE plpgsql AS $$

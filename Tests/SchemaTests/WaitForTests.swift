@@ -2,7 +2,7 @@ import LibPQ
 import TestPostgres
 import Testing
 
-@Suite(.database, .timeLimit(.minutes(30))) struct WaitForTests {
+@Suite("brocot.wait_for", .database, .timeLimit(.minutes(30))) struct WaitForTests {
     private func enqueue(_ connection: Connection) async throws -> Int64 {
         try await connection.query("SELECT brocot.move('l', 'a', last => true)").single().decode(0)
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import SternBrocot
 
 /// Random ranks against integers of any size.
-@Suite(.timeLimit(.minutes(30))) struct RankFuzzTests {
+@Suite("Random ranks, compared with exact fractions", .timeLimit(.minutes(30))) struct RankFuzzTests {
     @Test func `Ranks compare like the exact fractions`() {
         var generator = SeededGenerator(for: "compare")
         for _ in 0..<20_000 {

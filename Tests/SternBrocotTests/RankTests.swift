@@ -1,7 +1,7 @@
 import SternBrocot
 import Testing
 
-@Suite(.timeLimit(.minutes(30))) struct RankTests {
+@Suite("Ranks", .timeLimit(.minutes(30))) struct RankTests {
     @Test func `A rank is in lowest terms and within the limit`() {
         #expect(Rank(numerator: 2, denominator: 4) == nil)
         #expect(Rank(numerator: 0, denominator: 2) == nil)

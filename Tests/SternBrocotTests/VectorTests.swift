@@ -4,7 +4,7 @@ import Testing
 @testable import SternBrocot
 
 /// Every line of the published vectors, read from the files that ship with the tests.
-@Suite(.timeLimit(.minutes(30))) struct VectorTests {
+@Suite("Published cases of ranks", .timeLimit(.minutes(30))) struct VectorTests {
     @Test func `between gives the published results`() throws {
         let rows = try Self.rows(of: "between")
         #expect(rows.count == 2_000)
