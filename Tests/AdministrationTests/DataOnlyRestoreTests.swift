@@ -1,10 +1,11 @@
 import FaultHarness
 import LibPQ
 import Logging
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Restore of data only", .database, .timeLimit(.minutes(30))) struct DataOnlyRestoreTests {
+@Suite("Restore of data only", .database, .usualTimeLimit) struct DataOnlyRestoreTests {
     /// The triggers fire: with `--disable-triggers`, as docs/operations.md tells, duplicates would not be looked for.
     @Test("A data-only restore keeps every pending request, and idempotency keys still skip duplicates")
     func keepsRequestsWithKeys() async throws {

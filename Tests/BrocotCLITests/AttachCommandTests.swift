@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("The commands attach and detach", .database, .timeLimit(.minutes(30))) struct AttachCommandTests {
+@Suite("The commands attach and detach", .database, .usualTimeLimit) struct AttachCommandTests {
     private static let arguments = ["attach", "public.tasks", "--item", "id", "--list", "project_id"]
 
     private func database() async throws -> Connection {

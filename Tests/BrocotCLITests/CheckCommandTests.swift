@@ -1,9 +1,10 @@
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("brocot check", .database, .timeLimit(.minutes(30))) struct CheckCommandTests {
+@Suite("brocot check", .database, .usualTimeLimit) struct CheckCommandTests {
     private func execute(_ script: String) async throws {
         try await TestDatabase.current.observer.execute(script: script)
     }

@@ -1,10 +1,11 @@
 import FaultHarness
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Databases that can't be used", .database(migrated: false), .timeLimit(.minutes(30))) struct ConnectionTests {
+@Suite("Databases that can't be used", .database(migrated: false), .usualTimeLimit) struct ConnectionTests {
     @Test("A command with a wrong password exits with 6, and prints no password")
     func wrongPassword() async throws {
         let url = TestDatabase.current.loopbackURL
@@ -67,7 +68,7 @@ import Testing
     }
 }
 
-@Suite("Servers that can't be reached", .timeLimit(.minutes(30))) struct UnreachableServerTests {
+@Suite("Servers that can't be reached", .usualTimeLimit) struct UnreachableServerTests {
     @Test(
         "A command without a reachable server exits with 6", arguments: ["show groceries", "daemon --connect-wait 0"])
     func noServer(command: String) async throws {

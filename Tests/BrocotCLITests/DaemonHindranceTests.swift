@@ -1,5 +1,6 @@
 import Administration
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Problems around a daemon that reject no request", .timeLimit(.minutes(30))) struct DaemonHindranceTests {
+@Suite("Problems around a daemon that reject no request", .usualTimeLimit) struct DaemonHindranceTests {
     private static let pending: SQL = "SELECT count(*) FROM brocot.move_requests"
 
     /// Waits until the statement's only value is `count`.

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Memory of the daemon", .timeLimit(.minutes(30))) struct DaemonMemoryTests {
+@Suite("Memory of the daemon", .usualTimeLimit) struct DaemonMemoryTests {
     /// The memory of a debug build at its start, and some more.
     private static let bound = 150_000
 

@@ -1,5 +1,6 @@
 import LibPQ
 import SupervisionHarness
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Daemons without a right", .database, .timeLimit(.minutes(30))) struct DaemonRefusalTests {
+@Suite("Daemons without a right", .database, .usualTimeLimit) struct DaemonRefusalTests {
     @Test(
         "A daemon whose listener lacks a right applies requests, logs this once, and is not ready until the grant",
         arguments: ["SELECT ON brocot.move_requests_id_seq", "UPDATE ON brocot.sleepers", "SELECT ON brocot.sleepers"])

@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import Testing
 
 @testable import BrocotCLI
 
-@Suite("Settings of the daemon", .timeLimit(.minutes(30))) struct DaemonSettingsTests {
+@Suite("Settings of the daemon", .usualTimeLimit) struct DaemonSettingsTests {
     @Test(
         "A daemon waits for more requests as long as --max-delay says, and not at all if it drains the queue",
         arguments: [false, true])

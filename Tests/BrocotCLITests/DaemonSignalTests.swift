@@ -2,6 +2,7 @@ import FaultHarness
 import FoundationEssentials
 import LibPQ
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
 #endif
 
 /// A daemon must end no matter what it waits for, within the time that operators are promised.
-@Suite("Daemons that get a signal to end", .timeLimit(.minutes(30))) struct DaemonSignalTests {
+@Suite("Daemons that get a signal to end", .usualTimeLimit) struct DaemonSignalTests {
     @Test(
         "A daemon ends with 0 within 10 s during a slow statement, which is rolled back", .database(mostlyWaits: true))
     func slowStatement() async throws {

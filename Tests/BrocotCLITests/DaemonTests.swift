@@ -1,6 +1,7 @@
 import FaultHarness
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("The daemon", .database, .timeLimit(.minutes(30))) struct DaemonTests {
+@Suite("The daemon", .database, .usualTimeLimit) struct DaemonTests {
     @Test("daemon --drain applies or rejects all pending requests and exits with 0")
     func drains() async throws {
         let connection = try await TestDatabase.current.connect()

@@ -2,6 +2,7 @@ import FaultHarness
 import FoundationEssentials
 import LibPQ
 import Logging
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
 
 @Suite(
     "Connections through PgBouncer", .database, .enabled(if: PgBouncer.isInstalled, PgBouncer.missing),
-    .timeLimit(.minutes(30)))
+    .usualTimeLimit)
 struct PoolerTests {
     @Test("A daemon survives a restart of PgBouncer in transaction mode, and warns once about notifications")
     func transactionMode() async throws {

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import LibPQ
 import SupervisionHarness
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("HTTP probes of the daemon", .timeLimit(.minutes(30))) struct ProbeTests {
+@Suite("HTTP probes of the daemon", .usualTimeLimit) struct ProbeTests {
     @Test(
         "/metrics has the daemon's metrics with their help, and all of them are documented",
         .database(mostlyWaits: true))

@@ -1,12 +1,13 @@
 import Administration
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import BrocotCLI
 
-@Suite("brocot release", .database, .timeLimit(.minutes(30))) struct ReleaseCommandTests {
+@Suite("brocot release", .database, .usualTimeLimit) struct ReleaseCommandTests {
     /// Three lists, each of which is held for an item of this name; something else waits behind it.
     private func hold(_ item: String = "poison") async throws -> Connection {
         let connection = try await TestDatabase.current.connect()

@@ -3,6 +3,7 @@ import FoundationEssentials
 import LibPQ
 import Subprocess
 import SupervisionHarness
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Passwords and other secrets", .timeLimit(.minutes(30))) struct SecretTests {
+@Suite("Passwords and other secrets", .usualTimeLimit) struct SecretTests {
     @Test(
         "A password in the environment appears in no log, error, metric, process list or core file",
         .database)

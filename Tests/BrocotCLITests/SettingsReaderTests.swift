@@ -1,9 +1,10 @@
 import Configuration
+import TestLimit
 import Testing
 
 @testable import BrocotCLI
 
-@Suite("Settings", .timeLimit(.minutes(30))) struct SettingsReaderTests {
+@Suite("Settings", .usualTimeLimit) struct SettingsReaderTests {
     private func reader(
         options: [String: ConfigValue] = [:], environment: [String: String] = [:]
     ) -> SettingsReader {

@@ -1,7 +1,8 @@
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Commands on a standby", .databaseOnStandby, .timeLimit(.minutes(30))) struct StandbyCommandTests {
+@Suite("Commands on a standby", .databaseOnStandby, .usualTimeLimit) struct StandbyCommandTests {
     @Test("Commands that write exit with 6 on a standby, and name the solution; doctor runs its other checks")
     func standby() async throws {
         let daemon = try await BrocotProcess.run("daemon")

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import LibPQ
 import SupervisionHarness
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("brocot status", .database, .timeLimit(.minutes(30))) struct StatusCommandTests {
+@Suite("brocot status", .database, .usualTimeLimit) struct StatusCommandTests {
     @Test(
         "Commands that read give up after seconds if a table is locked, and say how to find out who has locked it",
         .database(mostlyWaits: true),

@@ -3,6 +3,7 @@ import FoundationEssentials
 import LibPQ
 import Subprocess
 import SupervisionHarness
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Supervision by systemd", .timeLimit(.minutes(30))) struct SystemdTests {
+@Suite("Supervision by systemd", .usualTimeLimit) struct SystemdTests {
     @Test("The daemon tells systemd that it is ready, alive and stopping", .database, arguments: ["/", "@"])
     func lifecycle(kind: String) async throws {
         try await withTemporaryFolder { folder in

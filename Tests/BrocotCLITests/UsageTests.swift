@@ -1,8 +1,9 @@
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Command line", .timeLimit(.minutes(30))) struct UsageTests {
+@Suite("Command line", .usualTimeLimit) struct UsageTests {
     @Test("The help begins with examples and lists every command")
     func help() async throws {
         let help = try await BrocotProcess.run("--help", databaseURL: "")

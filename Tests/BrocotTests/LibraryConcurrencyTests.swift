@@ -5,13 +5,14 @@ import Ordering
 import OrderingModel
 import SeededRandom
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
 /// Daemons and direct callers move the same items between the same lists, both ways. Each change holds its
 /// lists' locks when its time is read, so that replaying all of them by time on plain arrays must give the same outcomes
 /// and the same order: whatever went wrong in between would show.
-@Suite("Daemons and callers of the library at the same lists", .timeLimit(.minutes(30)))
+@Suite("Daemons and callers of the library at the same lists", .usualTimeLimit)
 struct LibraryConcurrencyTests {
     /// How many transactions each direct caller makes; BROCOT_DIRECT_TRANSACTIONS sets it.
     private static let transactions =

@@ -1,11 +1,12 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import Daemon
 @testable import LibPQ
 @testable import MoveQueue
 
-@Suite("What a worker does after a failed batch", .timeLimit(.minutes(30))) struct AfterFailureTests {
+@Suite("What a worker does after a failed batch", .usualTimeLimit) struct AfterFailureTests {
     private let list = ListIdentifier(orderedTable: "items", key: "a")
 
     private func next(

@@ -1,10 +1,11 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import Daemon
 @testable import MoveQueue
 
-@Suite("What a worker does after a turn", .timeLimit(.minutes(30))) struct AfterTurnTests {
+@Suite("What a worker does after a turn", .usualTimeLimit) struct AfterTurnTests {
     private static let due = ContinuousClock.now + .seconds(1)
 
     /// What follows a turn with this result. Without other arguments, the daemon does not drain, and nothing allows a rest or an end.

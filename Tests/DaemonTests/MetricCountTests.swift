@@ -2,10 +2,11 @@ import Daemon
 import LibPQ
 import Logging
 import PrometheusText
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("What the daemon's metrics count", .database, .timeLimit(.minutes(30))) struct MetricCountTests {
+@Suite("What the daemon's metrics count", .database, .usualTimeLimit) struct MetricCountTests {
     /// Runs a daemon with this URL, which samples the queue at each poll, while `body` reads its metrics.
     private func withDaemon(
         url: String = TestDatabase.current.url, _ body: (PrometheusMetrics) async throws -> Void

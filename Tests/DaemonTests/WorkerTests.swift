@@ -2,13 +2,14 @@ import LibPQ
 import Logging
 import Metrics
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Daemon
 @testable import MoveQueue
 
-@Suite("A worker of a daemon", .timeLimit(.minutes(30))) struct WorkerTests {
+@Suite("A worker of a daemon", .usualTimeLimit) struct WorkerTests {
     private let stopSignal = StopSignal()
     private let recorder = LogRecorder()
 

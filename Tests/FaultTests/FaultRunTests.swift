@@ -1,9 +1,10 @@
 import FaultHarness
 import Foundation
 import SeededRandom
+import TestLimit
 import Testing
 
-@Suite("Run with faults", .timeLimit(.minutes(30)))
+@Suite("Run with faults", .usualTimeLimit)
 struct FaultRunTests {
     private static let environment = ProcessInfo.processInfo.environment
 

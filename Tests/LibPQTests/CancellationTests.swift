@@ -1,10 +1,11 @@
 import FaultHarness
 import LibPQ
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Cancellation of statements", .commonDatabase, .timeLimit(.minutes(30))) struct CancellationTests {
+@Suite("Cancellation of statements", .commonDatabase, .usualTimeLimit) struct CancellationTests {
     @Test func `A cancelled task stops its statement at once, and the connection stays usable`() async throws {
         let connection = try await connect()
         let task = Task {

@@ -1,10 +1,11 @@
 @testable import LibPQ
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
 /// Every value is sent to the server, compared there with an SQL literal, and read back.
-@Suite("Values on their way to the server and back", .commonDatabase, .timeLimit(.minutes(30))) struct CodecTests {
+@Suite("Values on their way to the server and back", .commonDatabase, .usualTimeLimit) struct CodecTests {
     /// Sends the value, lets the server compare it with `literal`, and reads it back.
     private func expectRoundTrip<Value: PostgresEncodable & PostgresDecodable & Equatable>(
         _ value: Value, as literal: String, on connection: Connection, sourceLocation: SourceLocation = #_sourceLocation

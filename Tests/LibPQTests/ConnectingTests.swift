@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Logging
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -59,7 +60,7 @@ struct ConnectionFailureTests {
     }
 }
 
-@Suite("Attempts to connect", .timeLimit(.minutes(30))) struct ConnectingTests {
+@Suite("Attempts to connect", .usualTimeLimit) struct ConnectingTests {
     private let logger = Logger(label: "ConnectingTests")
 
     private func failure(_ parameters: ConnectionParameters) async throws -> PostgresError {

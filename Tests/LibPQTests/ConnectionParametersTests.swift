@@ -1,8 +1,9 @@
+import TestLimit
 import Testing
 
 @testable import LibPQ
 
-@Suite("Parameters of connections", .timeLimit(.minutes(30))) struct ConnectionParametersTests {
+@Suite("Parameters of connections", .usualTimeLimit) struct ConnectionParametersTests {
     @Test(arguments: [
         "postgresql://ann:s3cret@db.example:6000/app?application_name=x",
         "postgres://ann:s3cret@db.example:6000/app?application_name=x",

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("COPY", .commonDatabase, .timeLimit(.minutes(30))) struct CopyTests {
+@Suite("COPY", .commonDatabase, .usualTimeLimit) struct CopyTests {
     private func connectWithTable() async throws -> Connection {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TEMPORARY TABLE texts (position bigint, text text)")

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Errors of decoding", .commonDatabase, .timeLimit(.minutes(30))) struct DecodingErrorTests {
+@Suite("Errors of decoding", .commonDatabase, .usualTimeLimit) struct DecodingErrorTests {
     private func error<Value: PostgresDecodable>(_ statement: SQL, as type: Value.Type) async throws -> PostgresError {
         let row = try await connect().query(statement)[0]
         let error = try #require(throws: PostgresError.self) { try row.decode(0, as: type) }

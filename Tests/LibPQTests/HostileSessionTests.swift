@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// A function of a user's may change the session that calls it.
-@Suite("Sessions that other code has changed", .commonDatabase, .timeLimit(.minutes(30))) struct HostileSessionTests {
+@Suite("Sessions that other code has changed", .commonDatabase, .usualTimeLimit) struct HostileSessionTests {
     @Test func `A transaction fails if client_encoding changes in it, and the next transaction works`() async throws {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TEMPORARY TABLE names (name text)")

@@ -1,5 +1,6 @@
 import FaultHarness
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Lost connections", .commonDatabase, .timeLimit(.minutes(30))) struct LostConnectionTests {
+@Suite("Lost connections", .commonDatabase, .usualTimeLimit) struct LostConnectionTests {
     @Test(
         "A statement that has no answer in time is stopped on the server, so that it keeps no locks",
         arguments: [false, true])

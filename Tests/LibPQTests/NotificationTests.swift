@@ -1,10 +1,11 @@
 import FaultHarness
 import Foundation
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Notifications", .database(migrated: false), .timeLimit(.minutes(30))) struct NotificationTests {
+@Suite("Notifications", .database(migrated: false), .usualTimeLimit) struct NotificationTests {
     @Test func `A notification ends the wait`() async throws {
         let listener = try await connect()
         let sender = try await connect()

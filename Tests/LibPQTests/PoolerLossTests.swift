@@ -1,12 +1,13 @@
 import FaultHarness
 import LibPQ
 import Logging
+import TestLimit
 import TestPostgres
 import Testing
 
 @Suite(
     "Lost servers behind a pooler", .database(migrated: false), .enabled(if: PgBouncer.isInstalled, PgBouncer.missing),
-    .timeLimit(.minutes(30)))
+    .usualTimeLimit)
 struct PoolerLossTests {
     /// A URL of the test's server through the proxy.
     private func url(through proxy: FaultProxy) throws -> String {

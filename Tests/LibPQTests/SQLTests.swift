@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("SQL with values", .timeLimit(.minutes(30))) struct SQLTests {
+@Suite("SQL with values", .usualTimeLimit) struct SQLTests {
     @Test func `A value becomes a parameter, numbered from left to right`() {
         let statement: SQL = "SELECT \(1) + \(2), \("x")"
         #expect(statement.text == "SELECT $1 + $2, $3")

@@ -1,9 +1,10 @@
 import FaultHarness
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Transactions of a single statement", .commonDatabase, .timeLimit(.minutes(30)))
+@Suite("Transactions of a single statement", .commonDatabase, .usualTimeLimit)
 struct SingleStatementTests {
     private let insert: SQL = "INSERT INTO numbers VALUES (1) RETURNING number"
 

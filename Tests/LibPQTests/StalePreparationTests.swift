@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Prepared statements that the server lost", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Prepared statements that the server lost", .database(migrated: false), .usualTimeLimit)
 struct StalePreparationTests {
     @Test func `A single statement is sent again if its prepared statement was deallocated or its table was changed`()
         async throws

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Statements", .commonDatabase, .timeLimit(.minutes(30))) struct StatementTests {
+@Suite("Statements", .commonDatabase, .usualTimeLimit) struct StatementTests {
     @Test func `A statement returns the number of rows that it changed`() async throws {
         let connection = try await connect()
         #expect(try await connection.execute("CREATE TEMPORARY TABLE numbers (number bigint)") == 0)

@@ -1,11 +1,12 @@
 import FaultHarness
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @Suite(
     "COMMIT that waits for a synchronous standby",
-    .database(migrated: false, on: .withMissingStandby), .timeLimit(.minutes(30)))
+    .database(migrated: false, on: .withMissingStandby), .usualTimeLimit)
 struct SynchronousCommitTests {
     private func insert(on connection: Connection, isSingleStatement: Bool) async throws {
         let insert: SQL = "INSERT INTO numbers VALUES (1)"

@@ -1,9 +1,10 @@
 import FaultHarness
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Transactions", .commonDatabase, .timeLimit(.minutes(30))) struct TransactionTests {
+@Suite("Transactions", .commonDatabase, .usualTimeLimit) struct TransactionTests {
     struct Interruption: Error {}
 
     /// Only a test with a database of its own may have a table that other sessions see.

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Trials", .commonDatabase, .timeLimit(.minutes(30))) struct TrialTests {
+@Suite("Trials", .commonDatabase, .usualTimeLimit) struct TrialTests {
     /// Tries groups in a transaction that has inserted the number 0, and returns what is in the table afterwards.
     private func tryOut(
         _ groups: [[SQL]], on connection: Connection

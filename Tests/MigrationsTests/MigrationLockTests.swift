@@ -1,11 +1,12 @@
 import LibPQ
 import Synchronization
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Migrations
 
-@Suite("Locks of migrations", .database(migrated: false), .timeLimit(.minutes(30))) struct MigrationLockTests {
+@Suite("Locks of migrations", .database(migrated: false), .usualTimeLimit) struct MigrationLockTests {
     private static let lock: SQL = "SELECT pg_advisory_lock(\(MigrationQueries.lock.key))"
     private static let unlock: SQL = "SELECT pg_advisory_unlock(\(MigrationQueries.lock.key))"
 

@@ -1,12 +1,13 @@
 import LibPQ
 import Ordering
 import QueueHarness
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Batches with low limits", .database, .timeLimit(.minutes(30)))
+@Suite("Batches with low limits", .database, .usualTimeLimit)
 struct BatchLimitsTests {
     private static let limitedTo5500Bytes: QueueConfiguration = {
         var configuration = QueueConfiguration()

@@ -3,10 +3,11 @@ import MoveQueue
 import Ordering
 import OrderingModel
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Random requests, compared with plain arrays", .timeLimit(.minutes(30)))
+@Suite("Random requests, compared with plain arrays", .usualTimeLimit)
 struct ModelTests {
     /// How many requests each kind of table gets: its part of BROCOT_MODEL_REQUESTS.
     private static let requests =

@@ -1,8 +1,9 @@
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("State of the queue at a poll", .timeLimit(.minutes(30))) struct QueueStateTests {
+@Suite("State of the queue at a poll", .usualTimeLimit) struct QueueStateTests {
     /// The locks of open transactions are not read if the last id is 0: no request was made yet, or sessions take ids in advance.
     @Test(
         "A poll rules out transactions that may still insert requests only if it has read the locks and found none",

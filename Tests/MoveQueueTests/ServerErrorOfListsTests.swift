@@ -1,12 +1,13 @@
 import LibPQ
 import Ordering
 import QueueHarness
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Lists whose trigger meets an error of the server", .database, .timeLimit(.minutes(30)))
+@Suite("Lists whose trigger meets an error of the server", .database, .usualTimeLimit)
 struct ServerErrorOfListsTests {
     private static let missingFile = SQLState(rawValue: "58P01")
 

@@ -1,9 +1,10 @@
 import LibPQ
 import MoveQueue
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("A worker on a standby", .timeLimit(.minutes(30))) struct StandbyTests {
+@Suite("A worker on a standby", .usualTimeLimit) struct StandbyTests {
     @Test(
         "A worker fails with a standby error and keeps its connection if its server is a standby",
         .databaseOnStandby)

@@ -2,10 +2,11 @@ import Foundation
 import LibPQ
 import Ordering
 import Synchronization
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Import into a list", .database, .timeLimit(.minutes(30)))
+@Suite("Import into a list", .database, .usualTimeLimit)
 struct ListImportTests {
     private struct NoInput: Error {}
 

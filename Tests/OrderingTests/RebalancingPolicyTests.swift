@@ -1,11 +1,12 @@
 import SeededRandom
 import SternBrocot
+import TestLimit
 import Testing
 
 @testable import Ordering
 
 /// Every window is checked by the model: ascending between its outer neighbours, and within the limit.
-@Suite("Windows for rebalancing", .timeLimit(.minutes(30))) struct RebalancingPolicyTests {
+@Suite("Windows for rebalancing", .usualTimeLimit) struct RebalancingPolicyTests {
     @Test func `Only the placed items get ranks if there is room`() throws {
         var model = RebalancingModel(RebalancingPolicy())
         #expect(try model.place(1, at: 0)?.ranks.map(\.description) == ["0/1"])

@@ -1,10 +1,11 @@
 import LibPQ
 import Ordering
 import OrderingModel
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Keys that are no values of their columns, in each way to move", .database, .timeLimit(.minutes(30)))
+@Suite("Keys that are no values of their columns, in each way to move", .database, .usualTimeLimit)
 struct InvalidKeyTests {
     private static let tables = """
         CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE SCHEMA other; CREATE TYPE other.mood AS ENUM ('no');

@@ -3,12 +3,13 @@ import LibPQ
 import OrderingModel
 import SeededRandom
 import SternBrocot
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Ordering
 
-@Suite("Functions for ranks in SQL", .commonMigratedDatabase, .timeLimit(.minutes(30)))
+@Suite("Functions for ranks in SQL", .commonMigratedDatabase, .usualTimeLimit)
 struct RankFunctionTests {
     /// How many random gaps are compared: BROCOT_RANK_GAPS.
     private static let gaps = ProcessInfo.processInfo.environment["BROCOT_RANK_GAPS"].flatMap(Int.init) ?? 20_000

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Moves at once if a trigger writes another row than it was given", .database, .timeLimit(.minutes(30)))
+@Suite("Moves at once if a trigger writes another row than it was given", .database, .usualTimeLimit)
 struct RewrittenRowsTests {
     /// A table with rows 1, 2 and 3 in list a. `trigger` is what the trigger does with the new row.
     private func prepared(ownsRows: Bool, trigger: String) async throws -> Connection {

@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// The rights that a role needs to ask for moves, and no others.
-@Suite("Rights of requesters", .database, .timeLimit(.minutes(30))) struct RequesterRightsTests {
+@Suite("Rights of requesters", .database, .usualTimeLimit) struct RequesterRightsTests {
     @Test("A requester can ask for moves, and has no right to write anything else")
     func askForMovesWithoutTheRightToWriteAnythingElse() async throws {
         try await asRequester { connection, _ in

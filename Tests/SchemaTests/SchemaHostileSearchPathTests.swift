@@ -1,10 +1,11 @@
 import LibPQ
 import Migrations
+import TestLimit
 import TestPostgres
 import Testing
 
 /// A schema whose functions, operators, types and collations have the names of the server's own, and come first.
-@Suite("Schema brocot under a hostile search_path", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Schema brocot under a hostile search_path", .database(migrated: false), .usualTimeLimit)
 struct SchemaHostileSearchPathTests {
     private static let hostileSchema = """
         CREATE SCHEMA hostile;

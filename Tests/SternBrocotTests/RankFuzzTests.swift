@@ -1,11 +1,12 @@
 import BigInt
 import SeededRandom
+import TestLimit
 import Testing
 
 @testable import SternBrocot
 
 /// Random ranks against integers of any size.
-@Suite("Random ranks, compared with exact fractions", .timeLimit(.minutes(30))) struct RankFuzzTests {
+@Suite("Random ranks, compared with exact fractions", .usualTimeLimit) struct RankFuzzTests {
     @Test func `Ranks compare like the exact fractions`() {
         var generator = SeededGenerator(for: "compare")
         for _ in 0..<20_000 {

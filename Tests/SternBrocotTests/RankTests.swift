@@ -1,7 +1,8 @@
 import SternBrocot
+import TestLimit
 import Testing
 
-@Suite("Ranks", .timeLimit(.minutes(30))) struct RankTests {
+@Suite("Ranks", .usualTimeLimit) struct RankTests {
     @Test func `A rank is in lowest terms and within the limit`() {
         #expect(Rank(numerator: 2, denominator: 4) == nil)
         #expect(Rank(numerator: 0, denominator: 2) == nil)

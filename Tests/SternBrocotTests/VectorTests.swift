@@ -1,10 +1,11 @@
 import Foundation
+import TestLimit
 import Testing
 
 @testable import SternBrocot
 
 /// Every line of the published vectors, read from the files that ship with the tests.
-@Suite("Published cases of ranks", .timeLimit(.minutes(30))) struct VectorTests {
+@Suite("Published cases of ranks", .usualTimeLimit) struct VectorTests {
     @Test func `between gives the published results`() throws {
         let rows = try Self.rows(of: "between")
         #expect(rows.count == 2_000)

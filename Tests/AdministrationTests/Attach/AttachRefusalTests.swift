@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("What brocot attach refuses before it changes anything", .database, .timeLimit(.minutes(30)))
+@Suite("What brocot attach refuses before it changes anything", .database, .usualTimeLimit)
 struct AttachRefusalTests {
     /// Statements, and the reason.
     private static let unsuitable = [

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Options that change while a table stays attached", .database, .timeLimit(.minutes(30)))
+@Suite("Options that change while a table stays attached", .database, .usualTimeLimit)
 struct ChangedOptionsTests {
     private static let everyOption = [
         AttachFixture.definition(),

@@ -1,10 +1,11 @@
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 @testable import LibPQ
 
-@Suite("Commands beside other sessions", .database, .timeLimit(.minutes(30))) struct ConcurrentCommandTests {
+@Suite("Commands beside other sessions", .database, .usualTimeLimit) struct ConcurrentCommandTests {
     private static let partitioned = """
         CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (id, project_id)) PARTITION BY LIST (project_id);
         CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);

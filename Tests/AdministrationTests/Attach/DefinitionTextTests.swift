@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Definitions of constraints and triggers") struct DefinitionTextTests {
+@Suite("Definitions of constraints and triggers", .usualTimeLimit) struct DefinitionTextTests {
     @Test("Two texts of a definition are equal if they differ only in what the server adds or leaves out")
     func printed() {
         #expect(
@@ -39,7 +40,7 @@ import Testing
 
     @Test(
         "A table that was just attached is found unchanged, whatever its key types and names are",
-        .database, .timeLimit(.minutes(30)), arguments: [false, true])
+        .database, arguments: [false, true])
     func attached(arriveNow: Bool) async throws {
         let columns = Self.types.map { "\(quoteIdentifier($0.key)) \($0.value)" }
         let fixture = try await AttachFixture(

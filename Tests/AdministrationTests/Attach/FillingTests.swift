@@ -3,12 +3,13 @@ import Logging
 import Ordering
 import SeededRandom
 import Synchronization
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Placing of existing rows", .database, .timeLimit(.minutes(30))) struct FillingTests {
+@Suite("Placing of existing rows", .database, .usualTimeLimit) struct FillingTests {
     private static let definition = AttachFixture.definition()
 
     /// A table of 1,000 rows in 10 lists, attached up to the placing of rows.

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Published tables without a replica identity", .database, .timeLimit(.minutes(30))) struct ReplicaIdentityTests {
+@Suite("Published tables without a replica identity", .database, .usualTimeLimit) struct ReplicaIdentityTests {
     /// Statements, the table that the server would not update, and its replica identity.
     private static let withoutIdentity = [
         (

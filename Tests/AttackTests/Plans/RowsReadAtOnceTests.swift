@@ -1,10 +1,11 @@
 import Foundation
 import LibPQ
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Rows that a move at once reads", .database, .timeLimit(.minutes(30))) struct RowsReadAtOnceTests {
+@Suite("Rows that a move at once reads", .database, .usualTimeLimit) struct RowsReadAtOnceTests {
     /// How many histories are tried; `make test-attacks` tries more.
     private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
     /// Each look-up returns one row, and steps over rows that were moved before. Reading a list would be thousands.

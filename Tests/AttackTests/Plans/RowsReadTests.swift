@@ -3,10 +3,11 @@ import LibPQ
 import Ordering
 import OrderingModel
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Rows that a batch reads", .database, .timeLimit(.minutes(30))) struct RowsReadTests {
+@Suite("Rows that a batch reads", .database, .usualTimeLimit) struct RowsReadTests {
     /// How many histories are tried; `make test-attacks` tries more.
     private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
     /// The moved row, its anchor with three neighbours, the end of a list, and the same rows when they are written; some of

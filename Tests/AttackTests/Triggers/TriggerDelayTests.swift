@@ -1,9 +1,10 @@
 import LibPQ
 import MoveQueue
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Boards whose trigger misbehaves", .database, .serialized, .timeLimit(.minutes(30)))
+@Suite("Boards whose trigger misbehaves", .database, .serialized, .usualTimeLimit)
 struct TriggerDelayTests {
     /// One of each kind: a fault of the request, of what runs beside it, and of the server.
     private static let raised = ["42501", "40001", "53100"].map { "RAISE EXCEPTION 'no' USING ERRCODE = '\($0)'" }

@@ -1,9 +1,10 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Rounds that led to no decision", .timeLimit(.minutes(30))) struct FruitlessRoundsTests {
+@Suite("Rounds that led to no decision", .usualTimeLimit) struct FruitlessRoundsTests {
     /// What the postponed lists of a worker are.
     enum Postponed {
         case none, brieflyUnavailable, longUnavailable, failing, tooManyFailing, tooManyAndOneUnavailable

@@ -1,9 +1,10 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("What a worker does after a batch of the next lists", .timeLimit(.minutes(30))) struct NextListsTests {
+@Suite("What a worker does after a batch of the next lists", .usualTimeLimit) struct NextListsTests {
     private let now = ContinuousClock.now
 
     @Test("A worker's turn continues after the last found list, and at the beginning after the very last list")

@@ -1,8 +1,9 @@
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("States of a worker's round", .timeLimit(.minutes(30))) struct RoundStateTests {
+@Suite("States of a worker's round", .usualTimeLimit) struct RoundStateTests {
     @Test(
         "A worker that was woken does not read the queue first, unless it was woken in vain before",
         arguments: [
