@@ -16,7 +16,9 @@ struct PoolerLossTests {
         return direct.replacing(":\(port)/", with: ":\(proxy.ports[0])/")
     }
 
-    @Test func `A single statement whose answer is lost behind a pooler is reported as unknown`() async throws {
+    @Test("A single statement whose answer is lost behind a pooler is reported as unknown") func lostAnswer()
+        async throws
+    {
         let observer = try await connect()
         try await observer.execute("CREATE TABLE numbers (number bigint)")
         let port = try #require(
@@ -37,7 +39,9 @@ struct PoolerLossTests {
         #expect(try await observer.query("SELECT number FROM numbers").count == 1)
     }
 
-    @Test func `A session that ends during its single statement is reported as unknown behind a pooler`() async throws {
+    @Test("A session that ends during its single statement is reported as unknown behind a pooler") func endedSession()
+        async throws
+    {
         let observer = try await connect()
         try await observer.execute(
             script: """

@@ -29,8 +29,8 @@ struct SynchronousCommitTests {
         ).isEmpty
     }
 
-    @Test(arguments: [true, false])
-    func `A cancelled task does not end the wait, and is told that the outcome is unknown`(isSingleStatement: Bool)
+    @Test("A cancelled task does not end the wait, and is told that the outcome is unknown", arguments: [true, false])
+    func cancelledTask(isSingleStatement: Bool)
         async throws
     {
         try await makeTable()
@@ -48,8 +48,8 @@ struct SynchronousCommitTests {
         #expect(try await waitsForStandby(process))
     }
 
-    @Test
-    func `A cancellation that reaches COMMIT instead of the single statement before it makes the outcome unknown`()
+    @Test("A cancellation that reaches COMMIT instead of the single statement before it makes the outcome unknown")
+    func cancelsCommit()
         async throws
     {
         try await makeTable()

@@ -6,7 +6,7 @@ import Testing
 
 /// Every line of the published vectors, read from the files that ship with the tests.
 @Suite("Published cases of ranks", .usualTimeLimit) struct VectorTests {
-    @Test func `between gives the published results`() throws {
+    @Test("between gives the published results") func publishedBetween() throws {
         let rows = try Self.rows(of: "between")
         #expect(rows.count == 2_000)
         for row in rows {
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `spread gives the published results`() throws {
+    @Test("spread gives the published results") func publishedSpread() throws {
         let rows = try Self.rows(of: "spread")
         #expect(rows.count == 400)
         for row in rows {
