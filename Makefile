@@ -54,7 +54,7 @@ test-traces: dependencies ## Replay every recording of human editing; BROCOT_TRA
 FAULTS ?= 300
 FAULT_REQUESTS ?= 100000
 test-faults: dependencies ## Break daemons, servers and connections FAULTS=300 times, and check that no move suffered; SEED=n
-	export BROCOT_FAULTS=$(FAULTS) BROCOT_FAULT_REQUESTS=$(FAULT_REQUESTS) $(if $(SEED),BROCOT_FAULT_SEED=$(SEED)); \
+	export BROCOT_FAULTS=$(FAULTS) BROCOT_FAULT_REQUESTS=$(FAULT_REQUESTS) $(if $(SEED),BROCOT_SEED=$(SEED)); \
 		$(TEST) --filter FaultRunTests
 
 HISTORIES ?= 300

@@ -113,6 +113,7 @@ let package = Package(
             path: "Tests/TestPostgres", swiftSettings: strict),
         .target(
             name: "EditingTraces", dependencies: [subprocess], path: "Tests/EditingTraces", swiftSettings: strict),
+        .target(name: "TestLimit", path: "Tests/TestLimit", swiftSettings: strict),
         .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: strict),
         .target(
             name: "OrderingModel",
@@ -132,53 +133,57 @@ let package = Package(
             name: "SupervisionHarness", dependencies: ["TestPostgres"], path: "Tests/SupervisionHarness",
             swiftSettings: strict),
         .testTarget(
-            name: "LocalPostgresTests", dependencies: ["LibPQ", "LocalPostgres", "TestPostgres", subprocess, logging],
+            name: "LocalPostgresTests",
+            dependencies: ["LibPQ", "LocalPostgres", "TestLimit", "TestPostgres", subprocess, logging],
             swiftSettings: strict),
         .testTarget(
-            name: "SternBrocotTests", dependencies: ["SeededRandom", "SternBrocot", bigInt],
+            name: "SternBrocotTests", dependencies: ["SeededRandom", "SternBrocot", "TestLimit", bigInt],
             resources: [.copy("Vectors")],
             swiftSettings: strict),
         .testTarget(
             name: "FaultTests",
             dependencies: [
                 "BrocotCLI", "EditingTraces", "FaultHarness", "LibPQ", "Ordering", "OrderingModel", "SeededRandom",
-                "TestPostgres",
+                "TestLimit", "TestPostgres",
                 subprocess,
             ],
             path: "Tests/FaultTests", swiftSettings: strict),
         .testTarget(
-            name: "LibPQTests", dependencies: ["FaultHarness", "LibPQ", "SeededRandom", "TestPostgres"],
+            name: "LibPQTests", dependencies: ["FaultHarness", "LibPQ", "SeededRandom", "TestLimit", "TestPostgres"],
             swiftSettings: strict),
-        .testTarget(name: "MigrationsTests", dependencies: ["Migrations", "TestPostgres"], swiftSettings: strict),
         .testTarget(
-            name: "SchemaTests", dependencies: ["LibPQ", "Migrations", "TestPostgres"], swiftSettings: strict),
+            name: "MigrationsTests", dependencies: ["Migrations", "TestLimit", "TestPostgres"], swiftSettings: strict),
+        .testTarget(
+            name: "SchemaTests", dependencies: ["LibPQ", "Migrations", "TestLimit", "TestPostgres"],
+            swiftSettings: strict),
         .testTarget(
             name: "OrderingTests",
-            dependencies: ["Ordering", "OrderingModel", "SeededRandom", "SternBrocot", "TestPostgres"],
+            dependencies: ["Ordering", "OrderingModel", "SeededRandom", "SternBrocot", "TestLimit", "TestPostgres"],
             swiftSettings: strict),
         .testTarget(
             name: "ClientTests",
-            dependencies: ["Administration", "Ordering", "OrderingModel", "TestPostgres", subprocess],
+            dependencies: ["Administration", "Ordering", "OrderingModel", "TestLimit", "TestPostgres", subprocess],
             exclude: ["Django", "Go", "Java", "Node", "PHP", "Python", "Ruby", "requirements.txt"],
             swiftSettings: strict),
         .testTarget(
             name: "SQLFunctionTests",
             dependencies: [
                 "Administration", "Brocot", "EditingTraces", "LibPQ", "MoveQueue", "Ordering", "OrderingModel",
-                "QueueHarness", "SeededRandom", "SternBrocot", "TestPostgres", logging,
+                "QueueHarness", "SeededRandom", "SternBrocot", "TestLimit", "TestPostgres", logging,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "MoveQueueTests",
             dependencies: [
-                "MoveQueue", "Ordering", "OrderingModel", "QueueHarness", "SeededRandom", "SternBrocot", "TestPostgres",
+                "MoveQueue", "Ordering", "OrderingModel", "QueueHarness", "SeededRandom", "SternBrocot", "TestLimit",
+                "TestPostgres",
             ],
             swiftSettings: strict),
         .testTarget(
             name: "BrocotTests",
             dependencies: [
                 "Administration", "Brocot", "BrocotCLI", "Daemon", "LibraryExample", "OrderingModel", "SeededRandom",
-                "TestPostgres",
+                "TestLimit", "TestPostgres",
                 subprocess,
             ],
             swiftSettings: strict),
@@ -187,30 +192,35 @@ let package = Package(
             dependencies: [
                 "Administration", "Daemon", "LibPQ", "Migrations", "MoveQueue", "Ordering", "OrderingModel",
                 "SeededRandom",
-                "TestPostgres",
+                "TestLimit", "TestPostgres",
                 logging,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "AdministrationTests",
             dependencies: [
-                "Administration", "FaultHarness", "LibPQ", "LocalPostgres", "Migrations", "Ordering", "SternBrocot",
-                "TestPostgres", logging,
+                "Administration", "FaultHarness", "LibPQ", "LocalPostgres", "Migrations", "Ordering", "SeededRandom",
+                "SternBrocot", "TestLimit", "TestPostgres", logging,
             ], swiftSettings: strict),
         .testTarget(
-            name: "DaemonTests", dependencies: ["Daemon", "MoveQueue", "LibPQ", "Ordering", "TestPostgres", logging],
+            name: "DaemonTests",
+            dependencies: [
+                "Daemon", "MoveQueue", "LibPQ", "Ordering", "PrometheusText", "TestLimit", "TestPostgres", logging,
+                metrics,
+            ],
             swiftSettings: strict),
         .testTarget(
-            name: "PrometheusTextTests", dependencies: ["PrometheusText", metrics], swiftSettings: strict),
+            name: "PrometheusTextTests", dependencies: ["PrometheusText", "TestLimit", metrics], swiftSettings: strict),
         .testTarget(
             name: "SupervisionTests",
-            dependencies: ["FaultHarness", "Supervision", "SupervisionHarness", "TestPostgres", logging] + nio,
+            dependencies: ["FaultHarness", "Supervision", "SupervisionHarness", "TestLimit", "TestPostgres", logging]
+                + nio,
             swiftSettings: strict),
         .testTarget(
             name: "BrocotCLITests",
             dependencies: [
                 "Administration", "BrocotCLI", "FaultHarness", "LibPQ", "LocalPostgres", "MoveQueue", "Ordering",
-                "OrderingModel", "QueueHarness", "SupervisionHarness", "TestPostgres", subprocess, logging,
+                "OrderingModel", "QueueHarness", "SupervisionHarness", "TestLimit", "TestPostgres", subprocess, logging,
                 serviceLifecycle,
                 configuration,
             ],

@@ -1,5 +1,6 @@
 import LibPQ
 import Logging
+import Metrics
 import ServiceLifecycle
 
 /// Applies move requests until it is stopped. Failures of the server don't end it.
@@ -7,13 +8,18 @@ package struct Daemon: Service {
     private let configuration: DaemonConfiguration
     private let logger: Logger
     private let health: DaemonHealth
-    private let metrics = DaemonMetrics()
+    private let metrics: DaemonMetrics
     private let statistics = DaemonStatistics()
 
-    /// The daemon updates `health`, and sends its metrics to the backend that the process has chosen.
-    package init(_ configuration: DaemonConfiguration, health: DaemonHealth = DaemonHealth(), logger: Logger) {
+    /// The daemon updates `health`, and sends its metrics to `metrics`, by default the backend that the process has chosen
+    /// (`MetricsSystem.bootstrap`).
+    package init(
+        _ configuration: DaemonConfiguration, health: DaemonHealth = DaemonHealth(),
+        metrics: any MetricsFactory = MetricsSystem.factory, logger: Logger
+    ) {
         self.configuration = configuration
         self.health = health
+        self.metrics = DaemonMetrics(metrics)
         self.logger = logger
     }
 

@@ -39,6 +39,9 @@ package struct DaemonConfiguration: Sendable {
     /// Whether an idle daemon shall leave the server without queries for longer than usual, if notifications are proven to arrive.
     var reliesOnNotifications: Bool { PollSchedule.isLong(longestPollInterval) }
 
+    /// The shortest time between two samples of the queue for the metrics.
+    package var samplingInterval = Duration.seconds(15)
+
     /// Returns the reason why a connected database can't be worked on, for example because it is a standby; nil if it can.
     package typealias ReadinessCheck = @Sendable (Connection) async throws -> String?
 

@@ -1,7 +1,7 @@
 import Metrics
 import MoveQueue
 
-/// The metrics of a daemon. They go to the backend that the process has chosen (`MetricsSystem.bootstrap`).
+/// The metrics of a daemon.
 struct DaemonMetrics: Sendable {
     private let applied: Counter
     private let rejected: Counter
@@ -19,17 +19,17 @@ struct DaemonMetrics: Sendable {
     private let oldestAge: Gauge
     private let heldLists: Gauge
 
-    init() {
+    init(_ factory: any MetricsFactory) {
         func counter(_ name: String, _ dimensions: [(String, String)] = []) -> Counter {
-            let counter = Counter(label: "brocot_\(name)_total", dimensions: dimensions)
+            let counter = Counter(label: "brocot_\(name)_total", dimensions: dimensions, factory: factory)
             counter.increment(by: 0)
             return counter
         }
-        func gauge(_ name: String) -> Gauge { Gauge(label: "brocot_\(name)") }
+        func gauge(_ name: String) -> Gauge { Gauge(label: "brocot_\(name)", factory: factory) }
         applied = counter("requests", [("outcome", "applied")])
         rejected = counter("requests", [("outcome", "rejected")])
         batches = counter("batches")
-        batchDuration = Timer(label: "brocot_batch_duration_seconds")
+        batchDuration = Timer(label: "brocot_batch_duration_seconds", factory: factory)
         rebalances = counter("rebalances")
         rebalancedRows = counter("rebalanced_rows")
         lockMisses = counter("lock_misses")

@@ -40,7 +40,7 @@ struct ListenerSession {
             longestPollInterval: configuration.longestPollInterval(with: delivery),
             longestPause: configuration.queue.longestPause, reliesOnNotifications: configuration.reliesOnNotifications)
         observer = QueueObserver(configuration.queue)
-        sampling = QueueSampler(configuration.queue, metrics: listener.metrics)
+        sampling = QueueSampler(configuration, metrics: listener.metrics)
     }
 
     private var receivesNotifications: Bool { delivery != .refuted }

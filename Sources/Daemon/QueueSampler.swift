@@ -3,7 +3,6 @@ import MoveQueue
 
 /// Reads the state of the queue at intervals, for the gauges.
 struct QueueSampler {
-    private static let interval = Duration.seconds(15)
     /// At most this part of the time is spent on samples, as long as they don't come more rarely than with ``longestInterval``. The listener
     /// does nothing else meanwhile, and a sample takes long if the queue has millions of deleted requests that a long transaction keeps.
     private static let largestShare = 1.0 / 100
@@ -12,18 +11,21 @@ struct QueueSampler {
 
     let metrics: DaemonMetrics
     let configuration: QueueConfiguration
+    /// The shortest time between two samples.
+    let interval: Duration
     private var next = ContinuousClock.now
     /// Whether the latest sample shows pending requests.
     private var showsPending = false
 
-    init(_ configuration: QueueConfiguration, metrics: DaemonMetrics) {
-        self.configuration = configuration
+    init(_ configuration: DaemonConfiguration, metrics: DaemonMetrics) {
+        self.configuration = configuration.queue
+        interval = configuration.samplingInterval
         self.metrics = metrics
     }
 
     /// The time from the end of a sample to the beginning of the next one.
-    static func pause(afterSampleOf duration: Duration) -> Duration {
-        min(max(interval, duration / largestShare), longestInterval)
+    func pause(afterSampleOf duration: Duration) -> Duration {
+        min(max(interval, duration / Self.largestShare), Self.longestInterval)
     }
 
     /// Takes a sample if one is due. An error of the server, such as a missing right, is only logged, because the daemon does
@@ -43,7 +45,7 @@ struct QueueSampler {
 
     private mutating func take(on connection: Connection, _ failures: inout FailureLog) async throws(PostgresError) {
         let start = ContinuousClock.now
-        defer { next = .now + Self.pause(afterSampleOf: start.duration(to: .now)) }
+        defer { next = .now + pause(afterSampleOf: start.duration(to: .now)) }
         do throws(PostgresError) {
             let sample = try await connection.run { [configuration] connection throws(PostgresError) in
                 try QueueSample.take(configuration, on: connection)

@@ -1,9 +1,10 @@
 import LibPQ
 import Administration
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Rights of the granted roles", .database, .timeLimit(.minutes(30))) struct AccessTests {
+@Suite("Rights of the granted roles", .database, .usualTimeLimit) struct AccessTests {
     @Test("A requester can ask for moves in every way, see their outcomes, and read ranks")
     func requesterMay() async throws {
         try await allows(

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Query plans for the capacity of a list", .database, .timeLimit(.minutes(30)))
+@Suite("Query plans for the capacity of a list", .database, .usualTimeLimit)
 struct CapacityPlanTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],

@@ -1,5 +1,6 @@
 import LibPQ
 import Migrations
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 
 @Suite(
     "Databases whose default privileges let PUBLIC execute no function", .database(migrated: false),
-    .timeLimit(.minutes(30)))
+    .usualTimeLimit)
 struct DefaultPrivilegesTests {
     /// Tasks that are attached with --arrive-now.
     private func attached() async throws -> AttachFixture {

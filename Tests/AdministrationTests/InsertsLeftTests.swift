@@ -1,9 +1,10 @@
 import SternBrocot
+import TestLimit
 import Testing
 
 @testable import Administration
 
-@Suite("Number of inserts left in a gap", .timeLimit(.minutes(30)))
+@Suite("Number of inserts left in a gap", .usualTimeLimit)
 struct InsertsLeftTests {
     /// Tries both halves of every gap.
     private struct Adversary {

@@ -1,12 +1,13 @@
 import LibPQ
 import Ordering
 import SternBrocot
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Capacity of a list", .timeLimit(.minutes(30))) struct ListCapacityTests {
+@Suite("Capacity of a list", .usualTimeLimit) struct ListCapacityTests {
     private func capacity(_ rows: [(String, Int64, Int64)]) -> ListCapacity {
         var capacity = ListCapacity()
         for (key, numerator, denominator) in rows {

@@ -1,9 +1,10 @@
 import LibPQ
 import Administration
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Status of the queue", .database, .timeLimit(.minutes(30))) struct QueueStatusTests {
+@Suite("Status of the queue", .database, .usualTimeLimit) struct QueueStatusTests {
     @Test("The status of a new queue is empty")
     func empty() async throws {
         let status = try await read(on: try await TestDatabase.current.connect())

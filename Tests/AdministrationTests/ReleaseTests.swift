@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Releasing held lists", .database, .timeLimit(.minutes(30))) struct ReleaseTests {
+@Suite("Releasing held lists", .database, .usualTimeLimit) struct ReleaseTests {
     @Test("A list that another session keeps locked does not keep the lists after it from being released")
     func lockedList() async throws {
         let connection = try await TestDatabase.current.connect()

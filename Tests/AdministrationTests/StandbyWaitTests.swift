@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("brocot.wait_for on a standby", .timeLimit(.minutes(30))) struct StandbyWaitTests {
+@Suite("brocot.wait_for on a standby", .usualTimeLimit) struct StandbyWaitTests {
     @Test(
         "brocot.wait_for on a standby waits until the outcome has arrived, and reports a request that has not arrived in time",
         .database(on: .own()))

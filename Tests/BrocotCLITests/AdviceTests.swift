@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("What commands advise", .database, .timeLimit(.minutes(30))) struct AdviceTests {
+@Suite("What commands advise", .database, .usualTimeLimit) struct AdviceTests {
     @Test("attach, detach and check of a role without rights on schema brocot say who has them") func owner()
         async throws
     {

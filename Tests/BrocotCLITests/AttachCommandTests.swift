@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("The commands attach and detach", .database, .timeLimit(.minutes(30))) struct AttachCommandTests {
+@Suite("The commands attach and detach", .database, .usualTimeLimit) struct AttachCommandTests {
     private static let arguments = ["attach", "public.tasks", "--item", "id", "--list", "project_id"]
 
     private func database() async throws -> Connection {
@@ -219,7 +220,7 @@ import Testing
     }
 
     @Test(
-        "The server compiles no statement of brocot attach and brocot check, which takes minutes with many partitions, and ends their transactions only if they stop for a minute"
+        "brocot attach and brocot check turn just-in-time compilation off, and set idle_in_transaction_session_timeout to a minute"
     )
     func settings() async throws {
         let connection = try await database()

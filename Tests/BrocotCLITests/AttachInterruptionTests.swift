@@ -1,4 +1,5 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Interruption of brocot attach", .database, .timeLimit(.minutes(30))) struct AttachInterruptionTests {
+@Suite("Interruption of brocot attach", .database, .usualTimeLimit) struct AttachInterruptionTests {
     private static let rows = 20_000
     private static let arguments = [
         "attach", "public.tasks", "--item", "id", "--list", "project_id", "--order-by", "position",

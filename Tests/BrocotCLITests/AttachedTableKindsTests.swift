@@ -1,4 +1,5 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Attached tables of special kinds", .database, .timeLimit(.minutes(30))) struct AttachedTableKindsTests {
+@Suite("Attached tables of special kinds", .database, .usualTimeLimit) struct AttachedTableKindsTests {
     private func attachTasks(_ script: String) async throws -> Connection {
         let connection = try await TestDatabase.current.observer
         try await connection.execute(script: script)

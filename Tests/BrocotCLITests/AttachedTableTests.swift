@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Attached tables in use by a daemon", .database, .timeLimit(.minutes(30))) struct AttachedTableTests {
+@Suite("Attached tables in use by a daemon", .database, .usualTimeLimit) struct AttachedTableTests {
     private static let (first, second, third) = (
         "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002",
         "00000000-0000-0000-0000-000000000003"

@@ -1,8 +1,9 @@
 import FoundationEssentials
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Benchmark page") struct BenchmarkPageTests {
+@Suite("Benchmark page", .usualTimeLimit) struct BenchmarkPageTests {
     @Test("The benchmark page has every sentence with figures that the README repeats") func sameFigures() throws {
         let readme = try Repository.text(of: "README.md")
         let begin = try #require(readme.range(of: "<!-- From docs/benchmarks.md: `make bench` writes it. -->"))

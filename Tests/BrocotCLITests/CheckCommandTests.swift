@@ -1,9 +1,10 @@
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("brocot check", .database, .timeLimit(.minutes(30))) struct CheckCommandTests {
+@Suite("brocot check", .database, .usualTimeLimit) struct CheckCommandTests {
     private func execute(_ script: String) async throws {
         try await TestDatabase.current.observer.execute(script: script)
     }
@@ -288,7 +289,9 @@ import Testing
         }
     }
 
-    @Test("brocot check ends with 5 if another session has locked a table and the others are right")
+    @Test(
+        "brocot check ends with 5 if another session has locked a table and the others are right",
+        .database(mostlyWaits: true))
     func lockedTable() async throws {
         try await execute("CREATE TABLE tasks (id int PRIMARY KEY); CREATE TABLE songs (id int PRIMARY KEY)")
         for table in ["tasks", "songs"] {

@@ -1,10 +1,11 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import Administration
 @testable import BrocotCLI
 
-@Suite("Failures of brocot check", .timeLimit(.minutes(30))) struct CheckOutcomeTests {
+@Suite("Failures of brocot check", .usualTimeLimit) struct CheckOutcomeTests {
     private static let names = OrderNames(schema: "public", table: "cards")
     private static let fine = CheckOutcome(findings: .readable(CheckedTable()))
     private static let damaged = CheckOutcome(findings: .readable(CheckedTable(damagedRows: 1)))

@@ -1,5 +1,6 @@
 import LibPQ
 import SupervisionHarness
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Hostile schema before pg_catalog in the search_path", .databaseWithHostileSchema, .timeLimit(.minutes(30)))
+@Suite("Hostile schema before pg_catalog in the search_path", .databaseWithHostileSchema, .usualTimeLimit)
 struct CommandHostileSearchPathTests {
     private func succeed(_ arguments: String...) async throws -> String {
         let process = try await BrocotProcess.run(arguments)

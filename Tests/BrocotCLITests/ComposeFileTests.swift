@@ -2,11 +2,12 @@ import FoundationEssentials
 import LibPQ
 import Logging
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
 /// Roles belong to the whole server, and those of docker-compose.yml have fixed names. So the test has a server of its own.
-@Suite("docker-compose.yml", .timeLimit(.minutes(30))) struct ComposeFileTests {
+@Suite("docker-compose.yml", .usualTimeLimit) struct ComposeFileTests {
     @Test(
         """
         The roles, migrations and daemon of docker-compose.yml work together, also with a table that app owns, attached as the README says

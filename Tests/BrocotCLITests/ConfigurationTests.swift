@@ -1,11 +1,12 @@
 import Configuration
 import Foundation
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import BrocotCLI
 
-@Suite("Configuration of the daemon", .timeLimit(.minutes(30))) struct ConfigurationTests {
+@Suite("Configuration of the daemon", .usualTimeLimit) struct ConfigurationTests {
     @Test("A setting comes from an option, the environment, a file or the default, and --dump-config names the source")
     func precedence() async throws {
         try await withTemporaryFolder { folder in

@@ -1,10 +1,11 @@
 import FaultHarness
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Databases that can't be used", .database(migrated: false), .timeLimit(.minutes(30))) struct ConnectionTests {
+@Suite("Databases that can't be used", .database(migrated: false), .usualTimeLimit) struct ConnectionTests {
     @Test("A command with a wrong password exits with 6, and prints no password")
     func wrongPassword() async throws {
         let url = TestDatabase.current.loopbackURL
@@ -35,7 +36,8 @@ import Testing
         #expect(result.errors.contains("brocot migrate up"))
     }
 
-    @Test("If a host of a service does not answer, the next one is tried")
+    @Test(
+        "If a host of a service does not answer, the next one is tried", .database(migrated: false, mostlyWaits: true))
     func serviceWithSeveralHosts() async throws {
         let listener = try SilentListener()
         let database = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
@@ -68,7 +70,7 @@ import Testing
     }
 }
 
-@Suite("Servers that can't be reached", .timeLimit(.minutes(30))) struct UnreachableServerTests {
+@Suite("Servers that can't be reached", .usualTimeLimit) struct UnreachableServerTests {
     @Test(
         "A command without a reachable server exits with 6, and prints no password",
         arguments: [

@@ -1,5 +1,6 @@
 import Administration
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Problems around a daemon that reject no request", .timeLimit(.minutes(30))) struct DaemonHindranceTests {
+@Suite("Problems around a daemon that reject no request", .usualTimeLimit) struct DaemonHindranceTests {
     private static let pending: SQL = "SELECT count(*) FROM brocot.move_requests"
 
     /// Waits until the statement's only value is `count`.
@@ -232,21 +233,40 @@ import Testing
 
     @Test(
         "After 30 s, the log names the session that keeps a list locked, and says if the session is Brocot's own",
-        .database(mostlyWaits: true), arguments: ["psql", "brocot"])
-    func lockedList(application: String) async throws {
+        .database(mostlyWaits: true))
+    func lockedList() async throws {
         let database = TestDatabase.current
-        let holder = try await database.connect()
-        try await holder.execute("SET application_name = \(unsafeRaw: application)")
-        try await holder.execute(script: "BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key('items', 'a'))")
-        let pid = try await holder.query("SELECT pg_backend_pid()").single().decode(0, as: Int.self)
         let connection = try await database.connect()
-        try await connection.execute("SELECT brocot.move('a', 'x', last => true)")
+        var holders: [(application: String, session: Connection)] = []
+        for application in ["psql", "brocot"] {
+            let holder = try await database.connect()
+            try await holder.execute(
+                script: """
+                    SET application_name = \(application); BEGIN;
+                    SELECT pg_advisory_xact_lock(brocot.list_lock_key('items', '\(application)'))
+                    """)
+            try await connection.execute("SELECT brocot.move(\(application), 'x', last => true)")
+            holders.append((application, holder))
+        }
+        let printed = PrintedText()
         let exitCode = try await RunningBrocot.run(
-            ["daemon", "--log-format", "json"], in: "/tmp", until: #""pid":\#(pid),"#, databaseURL: database.url
-        ) { daemon in
-            #expect(daemon.output.contains(#""application":"\#(application)""#))
-            #expect(daemon.output.contains("A daemon may have stopped") == (application == "brocot"))
-            try await holder.execute(script: "COMMIT")
+            ["daemon", "--log-format", "json"], in: "/tmp", until: "connected", databaseURL: database.url,
+            printing: printed
+        ) { [holders] daemon in
+            for (application, holder) in holders {
+                let lines = try await eventually(
+                    "the daemon names the session that keeps list \(application) locked", within: .seconds(120),
+                    read: {
+                        printed.text.split(separator: "\n").filter {
+                            $0.contains("\"pid\":\(holder.backendProcessIdentifier),")
+                        }
+                    }, until: { !$0.isEmpty })
+                #expect(lines.allSatisfy { $0.contains("\"application\":\"\(application)\"") }, "\(lines)")
+                #expect(
+                    lines.allSatisfy { $0.contains("A daemon may have stopped") == (application == "brocot") },
+                    "\(lines)")
+            }
+            for (_, holder) in holders { try await holder.execute(script: "COMMIT") }
             try await wait(for: 0, Self.pending, connection)
             daemon.send(SIGTERM)
         }

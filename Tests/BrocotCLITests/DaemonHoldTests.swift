@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Requests that the database refuses, in a daemon", .database, .timeLimit(.minutes(30))) struct DaemonHoldTests {
+@Suite("Requests that the database refuses, in a daemon", .database, .usualTimeLimit) struct DaemonHoldTests {
     private func prepare() async throws -> Connection {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Memory of the daemon", .timeLimit(.minutes(30))) struct DaemonMemoryTests {
+@Suite("Memory of the daemon", .usualTimeLimit) struct DaemonMemoryTests {
     /// Several times what a daemon has at its start, and less than all notifications need.
     private static let bound = 150_000
 

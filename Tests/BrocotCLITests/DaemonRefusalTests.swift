@@ -1,5 +1,6 @@
 import LibPQ
 import SupervisionHarness
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Daemons without a right", .database, .timeLimit(.minutes(30))) struct DaemonRefusalTests {
+@Suite("Daemons without a right", .database, .usualTimeLimit) struct DaemonRefusalTests {
     @Test(
         "A daemon whose listener lacks a right applies requests, logs this once, and is not ready until the grant",
         arguments: ["SELECT ON brocot.move_requests_id_seq", "UPDATE ON brocot.sleepers", "SELECT ON brocot.sleepers"])
@@ -51,43 +52,6 @@ import Testing
         let failures = try #require(Int(success.firstMatch(of: /"failures":(\d+)/)?.1 ?? ""))
         let seconds = try #require(Int(success.firstMatch(of: /"seconds":(\d+)/)?.1 ?? ""))
         #expect(failures <= 10 * (seconds + 2), "the listener waits between two attempts")
-    }
-
-    /// Samples are 15 s apart.
-    @Test(
-        "The metrics of the queue are unknown while the daemon lacks the right to read them, and known again after the grant",
-        .database(mostlyWaits: true))
-    func samplingLacksRight() async throws {
-        let owner = try await TestDatabase.current.connect()
-        try await GrantedRole.with(.daemon, owner: owner) { roles in
-            let role = roles[0]
-            let exitCode = try await RunningBrocot.run(
-                ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
-                until: #""message":"connected""#, databaseURL: role.url
-            ) { daemon in
-                let port = try daemon.probePort
-                func wait(until value: String) async throws {
-                    let names = ["pending_requests", "oldest_request_age_seconds", "held_lists"]
-                    _ = try await HTTPProbe.wait(for: "/metrics", port: port) { metrics in
-                        names.allSatisfy { metrics.body.contains("\nbrocot_\($0) \(value)\n") }
-                    }
-                }
-                try await wait(until: "0")
-                try await owner.execute(script: "REVOKE SELECT ON brocot.queue_status FROM \(role.name)")
-                try await wait(until: "NaN")
-                try await owner.execute(
-                    script: """
-                        INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at)
-                        VALUES ('items', 'l', 1, 'because', now());
-                        GRANT SELECT ON brocot.queue_status TO \(role.name)
-                        """)
-                _ = try await HTTPProbe.wait(for: "/metrics", port: port) {
-                    $0.body.contains("brocot_held_lists 1\n")
-                }
-                daemon.send(SIGTERM)
-            }
-            #expect(exitCode == 0)
-        }
     }
 
     private static let failedBatches = "brocot_failed_batches_total"

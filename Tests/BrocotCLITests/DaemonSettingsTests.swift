@@ -1,11 +1,12 @@
 import LibPQ
+import TestLimit
 import Testing
 
 @testable import BrocotCLI
 
-@Suite("Settings of the daemon", .timeLimit(.minutes(30))) struct DaemonSettingsTests {
+@Suite("Settings of the daemon", .usualTimeLimit) struct DaemonSettingsTests {
     @Test(
-        "A daemon that drains the queue does not wait for more requests, whatever --max-delay says",
+        "A daemon waits for more requests as long as --max-delay says, and not at all if it drains the queue",
         arguments: [false, true])
     func maxDelay(drains: Bool) throws {
         let settings = try DaemonSettings(

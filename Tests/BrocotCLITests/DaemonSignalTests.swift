@@ -2,6 +2,7 @@ import FaultHarness
 import FoundationEssentials
 import LibPQ
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -13,8 +14,10 @@ import Testing
 
 /// A daemon must end no matter what it waits for, within the 10 s that operators are promised. The tests allow more:
 /// ``RunningBrocot/waitUntilItHasEnded()`` says why.
-@Suite("Daemons that get a signal to end", .timeLimit(.minutes(30))) struct DaemonSignalTests {
-    @Test("A daemon ends with 0 soon after SIGTERM during a slow statement, which is rolled back", .database)
+@Suite("Daemons that get a signal to end", .usualTimeLimit) struct DaemonSignalTests {
+    @Test(
+        "A daemon ends with 0 soon after SIGTERM during a slow statement, which is rolled back",
+        .database(mostlyWaits: true))
     func slowStatement() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -40,25 +43,23 @@ import Testing
 
     @Test(
         "A daemon ends with 0 soon after SIGTERM while a COMMIT waits for a synchronous standby, and does not end that wait",
-        .database(on: .own(settings: ["synchronous_standby_names": "nobody"])))
+        .database(on: .withMissingStandby, mostlyWaits: true))
     func missingStandby() async throws {
         let connection = try await TestDatabase.current.connect()
-        let waiting: SQL = "SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
         let url = "\(TestDatabase.current.url)&options=-c%20synchronous_commit%3Don"
         try await expectEnd(databaseURL: url) { daemon in
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
-            try await eventually("COMMIT waits") { try await !connection.query(waiting).isEmpty }
+            try await eventually("COMMIT waits") { try await !connection.query(Self.waitingForStandby).isEmpty }
             daemon.send(SIGTERM)
         }
-        #expect(try await connection.query(waiting).count == 1)
+        #expect(try await connection.query(Self.waitingForStandby).count == 1)
     }
 
     @Test(
         "While a COMMIT waits for a synchronous standby, the worker begins no other, and goes on when the wait is over",
-        .database(on: .own(settings: ["synchronous_standby_names": "nobody"]), mostlyWaits: true))
+        .database(on: .withMissingStandby, mostlyWaits: true))
     func oneWaitForStandby() async throws {
         let connection = try await TestDatabase.current.connect()
-        let waiting: SQL = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
         let url = "\(TestDatabase.current.url)&options=-c%20synchronous_commit%3Don"
         let printed = PrintedText()
         let exitCode = try await RunningBrocot.run(
@@ -72,12 +73,18 @@ import Testing
                 printed.text.contains("waits for a synchronous standby")
             }
             try await connection.execute("SELECT brocot.move('list 4', 'a', last => true)")
-            // Longer than the worker waits for an answer.
-            try await Task.sleep(for: .seconds(4))
-            let process = try await connection.query(waiting).single().decode(0, as: Int32.self)
+            var questions: Set<String> = []
+            try await eventually("the worker has asked four times whether the wait is over") {
+                questions.formUnion(
+                    try await connection.query(Self.questionsOfWorker).map { try $0.decode(0, as: String.self) })
+                return questions.count == 4
+            }
+            let process = try await connection.query(Self.waitingForStandby).single().decode(0, as: Int32.self)
             try await connection.execute("SELECT pg_terminate_backend(\(process))")
             try await eventually("the worker decides further requests, and this COMMIT waits too") {
-                try await connection.query(waiting).contains { try $0.decode(0, as: Int32.self) != process }
+                try await connection.query(Self.waitingForStandby).contains {
+                    try $0.decode(0, as: Int32.self) != process
+                }
             }
             try await eventually("what was committed first is there") {
                 try await !connection.query("SELECT FROM brocot.items").isEmpty
@@ -88,10 +95,10 @@ import Testing
     }
 
     @Test(
-        "A daemon ends with 0 soon after SIGTERM if the server stops answering, while idle or at work", .database,
-        arguments: [0, 1_000])
+        "A daemon ends with 0 soon after SIGTERM if the server stops answering, while idle or at work",
+        .database(mostlyWaits: true), arguments: [0, 1_000])
     func silentServer(requests: Int) async throws {
-        let (proxy, url) = try await Self.proxy()
+        let (proxy, url) = try FaultProxy.beforeTestDatabase()
         defer { proxy.close() }
         let connection = try await TestDatabase.current.connect()
         try await expectEnd(databaseURL: url) { daemon in
@@ -106,9 +113,11 @@ import Testing
         }
     }
 
-    @Test("A daemon ends with 0 soon after SIGTERM while it connects to a server that never answers", .database)
+    @Test(
+        "A daemon ends with 0 soon after SIGTERM while it connects to a server that never answers",
+        .database(mostlyWaits: true))
     func serverNeverAnswers() async throws {
-        let (proxy, url) = try await Self.proxy()
+        let (proxy, url) = try FaultProxy.beforeTestDatabase()
         defer { proxy.close() }
         proxy.freeze()
         try await expectEnd(["--http", "127.0.0.1:0"], until: "answering HTTP", databaseURL: url) { daemon in
@@ -116,12 +125,13 @@ import Testing
         }
     }
 
-    @Test("A daemon ends with 0 soon after SIGTERM while the server is down", .database(on: .own()))
+    @Test("A daemon ends with 0 soon after SIGTERM while the server is down", .database)
     func stoppedServer() async throws {
-        let cluster = TestDatabase.current.cluster
+        let (proxy, url) = try FaultProxy.beforeTestDatabase()
+        defer { proxy.close() }
         let printed = PrintedText()
-        try await expectEnd(printing: printed) { _ in
-            await cluster.stop()
+        try await expectEnd(databaseURL: url, printing: printed) { _ in
+            proxy.close()
             try await eventually(
                 "the daemon says that it lost its connection", read: { printed.text },
                 until: { $0.contains("lost") })
@@ -220,18 +230,18 @@ import Testing
     private static let listening: SQL = """
         SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'brocot daemon%'
         """
+    private static let waitingForStandby: SQL = """
+        SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep'
+        """
+    /// When a worker began to ask whether a COMMIT still waits for a standby.
+    private static let questionsOfWorker: SQL = """
+        SELECT query_start::text FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = 'brocot' AND query LIKE '%SyncRep%'
+        """
     private static let sleeping: SQL = """
         SELECT FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event = 'PgSleep' AND application_name = 'brocot'
         """
-
-    private static func proxy() async throws -> (FaultProxy, url: String) {
-        let current = TestDatabase.current
-        let parameters = try ConnectionParameters(url: current.loopbackURL)
-        let proxy = try FaultProxy(serverPorts: [try #require(parameters["port"].flatMap { UInt16($0) })])
-        let url = current.loopbackURL.replacing(/:[0-9]+\//, with: ":\(proxy.ports[0])/")
-        return (proxy, url + "?sslmode=disable&gssencmode=disable")
-    }
 
     /// Runs a daemon, and sends it SIGTERM after `body`.
     private func expectEnd(

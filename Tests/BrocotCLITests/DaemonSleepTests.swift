@@ -1,5 +1,6 @@
 import LibPQ
 import MoveQueue
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
 #endif
 
 /// How daemons tell enqueuers whether one of them sleeps.
-@Suite("Sleep of a daemon", .database, .timeLimit(.minutes(30))) struct DaemonSleepTests {
+@Suite("Sleep of a daemon", .database, .usualTimeLimit) struct DaemonSleepTests {
     @Test("INSERTs notify a sleeping daemon, and notify nobody after it stops")
     func sleepsAndStops() async throws {
         let listener = try await TestDatabase.current.connect()
@@ -109,8 +110,7 @@ import Testing
 }
 
 /// They hardly use the processor for many seconds.
-@Suite("Rest of a daemon without polls", .database(mostlyWaits: true), .timeLimit(.minutes(30))) struct DaemonRestTests
-{
+@Suite("Rest of a daemon without polls", .database(mostlyWaits: true), .usualTimeLimit) struct DaemonRestTests {
     @Test("A daemon with --poll-interval 0 sends no queries while idle, and applies later requests")
     func longRest() async throws {
         let connection = try await TestDatabase.current.observer

@@ -1,6 +1,7 @@
 import FaultHarness
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("The daemon", .database, .timeLimit(.minutes(30))) struct DaemonTests {
+@Suite("The daemon", .database, .usualTimeLimit) struct DaemonTests {
     @Test("daemon --drain applies or rejects all pending requests and exits with 0")
     func drains() async throws {
         let connection = try await TestDatabase.current.connect()
@@ -27,15 +28,13 @@ import Testing
     @Test("A daemon waits for a server that goes away while the daemon starts")
     func goneAtStart() async throws {
         let current = TestDatabase.current
-        let parameters = try ConnectionParameters(url: current.loopbackURL)
-        let proxy = try FaultProxy(serverPorts: [try #require(parameters["port"].flatMap { UInt16($0) })])
+        let (proxy, url) = try FaultProxy.beforeTestDatabase()
         defer { proxy.close() }
-        let url = current.loopbackURL.replacing(/:[0-9]+\//, with: ":\(proxy.ports[0])/")
         let request = proxy.nextStop(.beforeRequest) { _ in true }
         let cutting = Task { await request.reached(within: .seconds(60))?.cut() }
         let exitCode = try await RunningBrocot.run(
             ["daemon", "--log-format", "json"], in: "/tmp", until: #""message":"connected""#,
-            databaseURL: url + "?sslmode=disable&gssencmode=disable"
+            databaseURL: url
         ) { daemon in
             #expect(await cutting.value != nil)
             try await seeOneMove(current)
@@ -54,11 +53,11 @@ import Testing
                     'BEGIN PERFORM pg_sleep(0.02); RETURN NULL; END';
                 CREATE TRIGGER sleep AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION sleep();
                 INSERT INTO brocot.move_requests (list, items, placement)
-                SELECT 'numbers', ARRAY[number::text], 'last' FROM generate_series(1, 200) AS number ORDER BY number
+                SELECT 'numbers', ARRAY[number::text], 'last' FROM generate_series(1, 80) AS number ORDER BY number
                 """)
         #expect(try await BrocotProcess.run("daemon", "--drain", "--idle-timeout", "1").exitCode == 0)
         let items = try await connection.query("SELECT item FROM brocot.items ORDER BY rank")
-        #expect(try items.map { try $0.decode(0, as: String.self) } == (1...200).map(String.init))
+        #expect(try items.map { try $0.decode(0, as: String.self) } == (1...80).map(String.init))
         let parts = try await connection.query("SELECT count(DISTINCT xmin::text) FROM brocot.move_log").single()
         #expect(try parts.decode(0, as: Int.self) > 1)
     }

@@ -1,9 +1,10 @@
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("brocot doctor", .timeLimit(.minutes(30))) struct DoctorCommandTests {
+@Suite("brocot doctor", .usualTimeLimit) struct DoctorCommandTests {
     private struct PrintedResult: Decodable {
         let check: String
         let level: String

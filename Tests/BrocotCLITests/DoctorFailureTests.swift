@@ -1,9 +1,10 @@
 import Administration
+import TestLimit
 import Testing
 
 @testable import BrocotCLI
 
-@Suite("Failures of brocot doctor", .timeLimit(.minutes(30))) struct DoctorFailureTests {
+@Suite("Failures of brocot doctor", .usualTimeLimit) struct DoctorFailureTests {
     @Test("The exit status of brocot doctor is that of the first check that fails, and all that fail are counted")
     func failure() {
         let fine = [CheckResult.ok("a", "fine"), .warning("b", "slow", advice: "wait")]

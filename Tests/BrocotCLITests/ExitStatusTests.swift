@@ -1,11 +1,12 @@
 import Administration
 import Ordering
+import TestLimit
 import Testing
 
 @testable import BrocotCLI
 
 /// The waits for these locks take a minute or more, so the commands themselves don't run here.
-@Suite("Exit statuses", .timeLimit(.minutes(30))) struct ExitStatusTests {
+@Suite("Exit statuses", .usualTimeLimit) struct ExitStatusTests {
     @Test(
         "A command that attaches, detaches or repairs tables ends with 5 if others keep its lock or the table's",
         arguments: [AttachError.busy(holders: [], waited: .seconds(60)), .lockTimeout(step: "make the triggers")])

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Conditions of visibility that fail", .database, .timeLimit(.minutes(30)))
+@Suite("Conditions of visibility that fail", .database, .usualTimeLimit)
 struct FailingConditionTests {
     /// Tasks of one project, attached with this condition.
     private func attachTasks(visible: String, after script: String = "") async throws -> Connection {

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Triggers that brocot attach names", .database, .timeLimit(.minutes(30))) struct FiringTriggerTests {
+@Suite("Triggers that brocot attach names", .database, .usualTimeLimit) struct FiringTriggerTests {
     private static let arguments = ["attach", "public.tasks", "--item", "id"]
     private static let note = "Placing the rows updates each of them, which fires"
 

@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// A role that reads another role's table, or calls its function, runs the other role's code.
-@Suite("Schemas that another role owns", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Schemas that another role owns", .database(migrated: false), .usualTimeLimit)
 struct ForeignOwnerTests {
     private static let commands = [
         ["daemon", "--drain"], ["migrate", "status"], ["migrate", "plan"], ["migrate", "verify"], ["migrate", "up"],

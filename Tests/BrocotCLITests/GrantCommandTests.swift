@@ -1,4 +1,5 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("brocot grant", .database, .timeLimit(.minutes(30))) struct GrantCommandTests {
+@Suite("brocot grant", .database, .usualTimeLimit) struct GrantCommandTests {
     @Test("brocot grant daemon gives a role all rights to run the daemon, also for a user's table")
     func daemon() async throws {
         let owner = try await TestDatabase.current.connect()

@@ -1,9 +1,10 @@
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Guides from other libraries", .database(migrated: false), .timeLimit(.minutes(30))) struct GuideTests {
+@Suite("Guides from other libraries", .database(migrated: false), .usualTimeLimit) struct GuideTests {
     @Test(
         "Each guide works as it is printed: schema, commands, moves and the resulting order",
         arguments: ["from-acts-as-list", "from-django-ordered-model", "from-fractional-indexing"])

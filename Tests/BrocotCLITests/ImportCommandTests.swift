@@ -1,6 +1,7 @@
 import FoundationEssentials
 import LibPQ
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("brocot import", .database, .timeLimit(.minutes(30))) struct ImportCommandTests {
+@Suite("brocot import", .database, .usualTimeLimit) struct ImportCommandTests {
     private static let duplicate = "another row, or an earlier line, has this key"
 
     private func items(of list: String = "l") async throws -> [String] {

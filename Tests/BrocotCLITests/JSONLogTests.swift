@@ -1,9 +1,10 @@
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Log of the daemon as JSON", .database, .timeLimit(.minutes(30))) struct JSONLogTests {
+@Suite("Log of the daemon as JSON", .database, .usualTimeLimit) struct JSONLogTests {
     /// The fields of each line. The details of a line depend on its message.
     private struct Line: Decodable {
         let time: String

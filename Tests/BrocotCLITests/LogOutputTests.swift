@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Synchronization
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Output of a daemon's log", .timeLimit(.minutes(10))) struct LogOutputTests {
+@Suite("Output of a daemon's log", .usualTimeLimit) struct LogOutputTests {
     @Test("Lines that nobody reads are dropped, and the next line is preceded by their number")
     func lostLines() throws {
         let pipe = try LogPipe()

@@ -1,5 +1,6 @@
 import Foundation
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Pruning of the log by age", .database, .timeLimit(.minutes(30))) struct LogRetentionTests {
+@Suite("Pruning of the log by age", .database, .usualTimeLimit) struct LogRetentionTests {
     @Test("A daemon prunes the log by the given age, with the idempotency keys of the requests") func daemonPrunes()
         async throws
     {

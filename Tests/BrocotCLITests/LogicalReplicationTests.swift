@@ -1,5 +1,6 @@
 import LibPQ
 import Logging
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 @Suite(
     "Logical replication",
     .database(on: .own(settings: ["wal_level": "logical", "wal_retrieve_retry_interval": "100ms"])),
-    .timeLimit(.minutes(30)))
+    .usualTimeLimit)
 struct LogicalReplicationTests {
     private struct Site {
         let url: String

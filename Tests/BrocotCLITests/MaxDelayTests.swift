@@ -1,4 +1,5 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("A daemon with --max-delay", .database, .timeLimit(.minutes(30))) struct MaxDelayTests {
+@Suite("A daemon with --max-delay", .database, .usualTimeLimit) struct MaxDelayTests {
     @Test(
         "A daemon with --max-delay decides requests that keep arriving in large batches, without waiting for their end")
     func gathers() async throws {

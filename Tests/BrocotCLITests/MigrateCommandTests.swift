@@ -1,9 +1,10 @@
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigrateCommandTests {
+@Suite("brocot migrate", .database(migrated: false), .usualTimeLimit) struct MigrateCommandTests {
     @Test("brocot migrate shows, plans, verifies and applies the pending migrations") func migratesStepByStep()
         async throws
     {

@@ -1,7 +1,8 @@
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("The name of an ordered table in commands", .database, .timeLimit(.minutes(30))) struct OrderedTableNameTests {
+@Suite("The name of an ordered table in commands", .database, .usualTimeLimit) struct OrderedTableNameTests {
     @Test("Every command finds a table of the user's without its schema in the search_path")
     func withoutSchema() async throws {
         try await TestDatabase.current.observer.execute(

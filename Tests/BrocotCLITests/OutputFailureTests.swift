@@ -1,4 +1,5 @@
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -14,7 +15,7 @@ import Testing
     import SystemPackage
 #endif
 
-@Suite("Failure of the standard output", .timeLimit(.minutes(30))) struct OutputFailureTests {
+@Suite("Failure of the standard output", .usualTimeLimit) struct OutputFailureTests {
     @Test("Every command that prints data fails if the standard output can't be written", .database)
     func fullDisk() async throws {
         try await TestDatabase.current.observer.execute("INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1)")

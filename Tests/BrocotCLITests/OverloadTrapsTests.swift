@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// Whoever may create objects in a schema of the `search_path` may set such traps, for a daemon or a superuser.
 @Suite(
-    "Operators and functions with closer types in the search_path", .databaseWithOverloadTraps, .timeLimit(.minutes(30))
+    "Operators and functions with closer types in the search_path", .databaseWithOverloadTraps, .usualTimeLimit
 )
 struct OverloadTrapsTests {
     private let uuid = "00000000-0000-0000-0000-00000000000"

@@ -1,5 +1,6 @@
 import LibPQ
 import Logging
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("brocot pause, resume and retry", .database, .timeLimit(.minutes(30))) struct PauseCommandTests {
+@Suite("brocot pause, resume and retry", .database, .usualTimeLimit) struct PauseCommandTests {
     private func enqueue() async throws -> Connection {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("SELECT brocot.move('a', '1', last => true), brocot.move('b', '1', last => true)")

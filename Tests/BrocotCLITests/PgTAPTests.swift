@@ -2,11 +2,12 @@ import FoundationEssentials
 import LibPQ
 import LocalPostgres
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
 @Suite(
-    "pgTAP", .database, .timeLimit(.minutes(30)),
+    "pgTAP", .database, .usualTimeLimit,
     .enabled("the server has no extension pgTAP (on Debian: postgresql-15-pgtap)") { try await ServerBuild.hasPgTAP() })
 struct PgTAPTests {
     @Test("The test of docs/testing.md succeeds as it is printed, and leaves nothing behind")

@@ -1,6 +1,8 @@
+import FaultHarness
 import FoundationEssentials
 import LibPQ
 import Logging
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -12,7 +14,7 @@ import Testing
 
 @Suite(
     "Connections through PgBouncer", .database, .enabled(if: PgBouncer.isInstalled, PgBouncer.missing),
-    .timeLimit(.minutes(30)))
+    .usualTimeLimit)
 struct PoolerTests {
     @Test("A daemon survives a restart of PgBouncer in transaction mode, and warns once about notifications")
     func transactionMode() async throws {
@@ -111,9 +113,7 @@ struct PoolerTests {
         let cluster = database.cluster
         try await PgBouncer.run(.transaction, before: database.url) { pooler in
             #expect(try await BrocotProcess.run("check", databaseURL: pooler.url).exitCode == 0)
-            await cluster.stop()
-            #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
-            try await cluster.start()
+            try await cluster.restartAsStandby()
             for command in [["check"], ["daemon", "--drain"], ["doctor"]] {
                 let result = try await BrocotProcess.run(command, databaseURL: pooler.url)
                 #expect(result.exitCode == 6, "\(command)")
@@ -171,14 +171,14 @@ struct PoolerTests {
         }
     }
 
-    @Test(
-        "A PgBouncer whose server has gone down means the same status as a server that is down",
-        .database(on: .own()))
+    @Test("A PgBouncer whose server has gone down means the same status as a server that is down")
     func noServer() async throws {
-        let settings = ["server_login_retry": "600"]
-        try await PgBouncer.run(.session, before: TestDatabase.current.url, settings: settings) { pooler in
+        let (proxy, url) = try FaultProxy.beforeTestDatabase()
+        defer { proxy.close() }
+        let settings = ["server_login_retry": "600", "server_tls_sslmode": "disable"]
+        try await PgBouncer.run(.session, before: url, settings: settings) { pooler in
             #expect(try await BrocotProcess.run("status", databaseURL: pooler.url).exitCode == 0)
-            await TestDatabase.current.cluster.stop(.immediate)
+            proxy.serverGoesAway()
             // PgBouncer notices it when the first client asks for a connection to the server. That client waits.
             var parameters = try ConnectionParameters(url: pooler.url)
             parameters.answerTimeout = .seconds(1)

@@ -3,6 +3,7 @@ import LibPQ
 import LocalPostgres
 import Logging
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Private servers of brocot dev and brocot demo", .timeLimit(.minutes(30))) struct PrivateServerTests {
+@Suite("Private servers of brocot dev and brocot demo", .usualTimeLimit) struct PrivateServerTests {
     /// In memory where there is enough of it.
     private static let parent = MemoryFileSystem.path ?? "/tmp"
 

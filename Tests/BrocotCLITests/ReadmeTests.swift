@@ -1,4 +1,5 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("README.md", .database, .timeLimit(.minutes(30))) struct ReadmeTests {
+@Suite("README.md", .database, .usualTimeLimit) struct ReadmeTests {
     private static let section = "In SQL"
 
     @Test("The statements of the section In SQL work as they are printed, and show the printed ranks")

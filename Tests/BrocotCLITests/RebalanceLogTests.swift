@@ -1,9 +1,10 @@
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Log of rebalances", .database, .timeLimit(.minutes(30))) struct RebalanceLogTests {
+@Suite("Log of rebalances", .database, .usualTimeLimit) struct RebalanceLogTests {
     private struct Line: Decodable {
         let level: String
         let message: String

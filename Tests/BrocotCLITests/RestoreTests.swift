@@ -4,10 +4,11 @@ import LibPQ
 import LocalPostgres
 import Logging
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Dump and restore", .database, .timeLimit(.minutes(30))) struct RestoreTests {
+@Suite("Dump and restore", .database, .usualTimeLimit) struct RestoreTests {
     @Test("A database that was dumped and restored twice matches the migrations, and its pending requests are decided")
     func restoredDatabase() async throws {
         let original = TestDatabase.current

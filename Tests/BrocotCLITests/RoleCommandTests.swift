@@ -1,9 +1,10 @@
 import Administration
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Commands of granted roles", .database, .timeLimit(.minutes(30))) struct RoleCommandTests {
+@Suite("Commands of granted roles", .database, .usualTimeLimit) struct RoleCommandTests {
     @Test("A command succeeds if its role was granted the rights for it")
     func granted() async throws {
         let owner = try await TestDatabase.current.connect()

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Row-level security and the owner of the tables", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Row-level security and the owner of the tables", .database(migrated: false), .usualTimeLimit)
 struct RowSecurityOfOwnersTests {
     @Test(
         "Policies apply to no daemon of the owner or a member of the owner, until a table has FORCE ROW LEVEL SECURITY")

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import LibPQ
 import SupervisionHarness
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -10,7 +11,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Row-level security", .database, .timeLimit(.minutes(30))) struct RowSecurityTests {
+@Suite("Row-level security", .database, .usualTimeLimit) struct RowSecurityTests {
     @Test("A daemon reports that row-level security hides requests, and continues with BYPASSRLS")
     func hidden() async throws {
         let owner = try await TestDatabase.current.connect()

@@ -16,7 +16,7 @@ final class PrintedText: Sendable {
 
     var text: String { state.withLock { $0 } }
 
-    fileprivate func append(_ more: String) { state.withLock { $0 += more } }
+    fileprivate func append(line: String) { state.withLock { $0 += line + "\n" } }
 }
 
 /// The program while it runs, such as the daemon.
@@ -81,7 +81,7 @@ struct RunningBrocot {
             // Read to the end also while `body` runs: a program whose output nobody takes stands still.
             defer { started?.cancel() }
             for try await line in execution.standardOutput.strings() {
-                printed.append(line)
+                printed.append(line: line)
                 guard started == nil else { continue }
                 output += line
                 guard output.contains(text) else { continue }

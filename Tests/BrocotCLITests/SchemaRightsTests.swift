@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Schemas that a role may not use", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Schemas that a role may not use", .database(migrated: false), .usualTimeLimit)
 struct SchemaRightsTests {
     /// Schema `brocot` belongs to one role, the table and its schema to another one, and a third one is a member of both.
     private struct Roles {

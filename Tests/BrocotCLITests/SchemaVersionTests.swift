@@ -1,4 +1,5 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("A schema of another version than the program", .database, .timeLimit(.minutes(30))) struct SchemaVersionTests {
+@Suite("A schema of another version than the program", .database, .usualTimeLimit) struct SchemaVersionTests {
     /// What a later program's `brocot migrate up` leaves behind.
     private static let later: SQL = """
         INSERT INTO brocot.schema_migrations (version, name, checksum, duration) VALUES (9999, 'later', '', '1 s')

@@ -1,7 +1,9 @@
+import FaultHarness
 import FoundationEssentials
 import LibPQ
 import Subprocess
 import SupervisionHarness
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -11,23 +13,30 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Passwords and other secrets", .timeLimit(.minutes(30))) struct SecretTests {
+@Suite("Passwords and other secrets", .usualTimeLimit) struct SecretTests {
     @Test(
         "A password in the environment appears in no log, error, metric, process list or core file",
-        .database(on: .own()))
+        .database)
     func inEnvironment() async throws {
-        let database = TestDatabase.current
-        let password = try Self.password(of: database.loopbackURL)
+        let owner = try await TestDatabase.current.connect()
+        try await GrantedRole.with(.daemon, owner: owner) { roles in try await self.inEnvironment(of: roles[0], owner) }
+    }
+
+    private func inEnvironment(of role: TestRole, _ owner: Connection) async throws {
+        let password = "77secret"
+        try await owner.execute("ALTER ROLE \(identifier: role.name) PASSWORD \(literal: password)")
+        let (proxy, url) = try FaultProxy.beforeTestDatabase()
+        defer { proxy.close() }
+        let roleURL = url.replacing(/\/\/[^@]+@/, with: "//\(role.name):\(password)@")
         let printed = PrintedText()
         _ = try await RunningBrocot.run(
             ["daemon", "--log-level", "trace", "--log-format", "json", "--http", "127.0.0.1:0"], in: "/tmp",
-            until: #""message":"connected""#, databaseURL: database.loopbackURL, printing: printed
+            until: #""message":"connected""#, databaseURL: roleURL, printing: printed
         ) { daemon in
             let port = try #require(daemon.output.firstMatch(of: /"port":(\d+)/).flatMap { UInt16($0.1) })
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
-            let connection = try await database.connect()
-            try await connection.execute("SELECT brocot.move('l', 'a', before => 'nobody')")
-            await database.cluster.stop()
+            try await owner.execute("SELECT brocot.move('l', 'a', before => 'nobody')")
+            proxy.serverGoesAway()
             let away = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 503 }
             #expect(!away.body.contains(password))
             #expect(try await !HTTPProbe.get("/metrics", port: port).body.contains(password))
@@ -35,12 +44,12 @@ import Testing
             #expect(try !String(contentsOfFile: "\(folder)/cmdline", encoding: .utf8).contains(password))
             let limits = try String(contentsOfFile: "\(folder)/limits", encoding: .utf8)
             #expect(limits.contains(/Max core file size\s+0\s+0/))
-            try await database.cluster.start()
+            proxy.serverReturns()
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
             // The correct password is refused, because the server has another one now.
-            try await database.observer.execute("ALTER ROLE postgres PASSWORD 'another'")
-            await database.cluster.stop()
-            try await database.cluster.start()
+            try await owner.execute("ALTER ROLE \(identifier: role.name) PASSWORD 'another'")
+            proxy.serverGoesAway()
+            proxy.serverReturns()
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
                 $0.body.contains("password authentication failed") && !$0.body.contains(password)
             }

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import BrocotCLI
 
-@Suite("Secrets in settings", .timeLimit(.minutes(30))) struct SettingSecretTests {
+@Suite("Secrets in settings", .usualTimeLimit) struct SettingSecretTests {
     private static let url = "postgresql://bd:geheim77@h/app"
 
     @Test(

@@ -1,9 +1,10 @@
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("brocot show", .database, .timeLimit(.minutes(30))) struct ShowTests {
+@Suite("brocot show", .database, .usualTimeLimit) struct ShowTests {
     @Test("brocot show prints position, item and rank in the list's order, also below zero")
     func printsInOrder() async throws {
         try await insert([("b", -1, 1), ("a", -10, 1), ("d", 3, 1), ("c", 1, 3)])

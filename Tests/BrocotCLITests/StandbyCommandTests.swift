@@ -1,18 +1,10 @@
-import FoundationEssentials
-import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-/// A standby takes seconds to start, so all commands run on one.
-@Suite("Commands on a standby", .database(on: .own()), .timeLimit(.minutes(30))) struct StandbyCommandTests {
+@Suite("Commands on a standby", .databaseOnStandby, .usualTimeLimit) struct StandbyCommandTests {
     @Test("Commands that write exit with 6 on a standby, and name the solution; doctor runs its other checks")
     func standby() async throws {
-        let cluster = TestDatabase.current.cluster
-        try await TestDatabase.current.observer.execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY)")
-        await cluster.stop()
-        #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
-        try await cluster.start()
-
         let daemon = try await BrocotProcess.run("daemon")
         #expect(daemon.exitCode == 6, "the daemon")
         #expect(daemon.errors.contains("target_session_attrs=read-write"), "the daemon: \(daemon.errors)")

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import LibPQ
 import SupervisionHarness
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -10,17 +11,10 @@ import Testing
     import Darwin
 #endif
 
-@Suite("brocot status", .database, .timeLimit(.minutes(30))) struct StatusCommandTests {
-    @Test("A statement that statement_timeout ends is reported with advice") func tooSlow() async throws {
-        let connection = try await TestDatabase.current.connect()
-        try await connection.execute(script: "BEGIN; LOCK TABLE brocot.held_lists IN ACCESS EXCLUSIVE MODE")
-        let result = try await BrocotProcess.run("release", "l", environment: ["PGOPTIONS": "-c statement_timeout=100"])
-        #expect(result.exitCode == 1 && result.errors.contains("(SQLSTATE 57014)"), "\(result.errors)")
-        #expect(result.errors.contains("ALTER ROLE … SET statement_timeout"), "\(result.errors)")
-    }
-
+@Suite("brocot status", .database, .usualTimeLimit) struct StatusCommandTests {
     @Test(
         "Commands that read give up after seconds if a table is locked, and say how to find out who has locked it",
+        .database(mostlyWaits: true),
         arguments: [
             (["status"], "move_log"), (["status"], "schema_migrations"), (["pause"], "schema_migrations"),
             (["show", "l"], "items"), (["check", "l"], "items"), (["show", "l"], "ordered_tables"),

@@ -1,7 +1,9 @@
+import FaultHarness
 import FoundationEssentials
 import LibPQ
 import Subprocess
 import SupervisionHarness
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -11,7 +13,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Supervision by systemd", .timeLimit(.minutes(30))) struct SystemdTests {
+@Suite("Supervision by systemd", .usualTimeLimit) struct SystemdTests {
     @Test("The daemon tells systemd that it is ready, alive and stopping", .database, arguments: ["/", "@"])
     func lifecycle(kind: String) async throws {
         try await withTemporaryFolder { folder in
@@ -49,15 +51,17 @@ import Testing
         }
     }
 
-    @Test("The daemon's status line for systemd says that the server is away", .database(on: .own()))
+    @Test("The daemon's status line for systemd says that the server is away", .database)
     func status() async throws {
         try await withTemporaryFolder { folder in
             let receiver = try NotifyReceiver(at: "\(folder)/notify")
-            let exitCode = try await run(receiver, in: folder) { daemon in
+            let (proxy, url) = try FaultProxy.beforeTestDatabase()
+            defer { proxy.close() }
+            let exitCode = try await run(receiver, in: folder, databaseURL: url) { daemon in
                 _ = try await receiver.wait(for: "READY=1")
-                await TestDatabase.current.cluster.stop()
+                proxy.serverGoesAway()
                 _ = try await receiver.wait(for: "STATUS=Not ready: the listener")
-                try await TestDatabase.current.cluster.start()
+                proxy.serverReturns()
                 _ = try await receiver.wait(for: "STATUS=Applying requests")
                 daemon.send(SIGTERM)
             }
@@ -117,10 +121,11 @@ import Testing
     private static let verifier = "/usr/bin/systemd-analyze"
 
     private func run(
-        _ receiver: NotifyReceiver, in folder: String, _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
+        _ receiver: NotifyReceiver, in folder: String, databaseURL: String = TestDatabase.current.url,
+        _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
     ) async throws -> Int32? {
         try await RunningBrocot.run(
-            ["daemon", "--stall-after", "1"], in: folder, until: "connected", databaseURL: TestDatabase.current.url,
+            ["daemon", "--stall-after", "1"], in: folder, until: "connected", databaseURL: databaseURL,
             environment: ["NOTIFY_SOCKET": receiver.address, "WATCHDOG_USEC": "300000"], body)
     }
 }

@@ -1,11 +1,12 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @Suite(
     "Connections with sslmode=verify-full", .database,
     .enabled(if: CertificateAuthority.isAvailable, "the program openssl is not installed"),
-    .enabled("the server was built without TLS") { try await ServerBuild.knowsTLS() }, .timeLimit(.minutes(30)))
+    .enabled("the server was built without TLS") { try await ServerBuild.knowsTLS() }, .usualTimeLimit)
 struct TLSTests {
     @Test("A server is accepted only with a certificate of the right authority and host", .database(on: .own()))
     func verification() async throws {

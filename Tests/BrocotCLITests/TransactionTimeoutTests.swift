@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// PostgreSQL 17 and newer can end a session whose transaction lasts too long.
 @Suite(
-    "transaction_timeout", .database, .timeLimit(.minutes(30)),
+    "transaction_timeout", .database, .usualTimeLimit,
     .enabled("the server is older than PostgreSQL 17") {
         try await ServerBuild.knows(setting: "transaction_timeout")
     })

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Schema brocot and a table of two owners", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Schema brocot and a table of two owners", .database(migrated: false), .usualTimeLimit)
 struct TwoOwnersTests {
     private struct Owners {
         let administrator: Connection

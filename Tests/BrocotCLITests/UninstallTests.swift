@@ -1,9 +1,10 @@
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Uninstalling", .database(migrated: false), .timeLimit(.minutes(30))) struct UninstallTests {
+@Suite("Uninstalling", .database(migrated: false), .usualTimeLimit) struct UninstallTests {
     @Test("The documented steps leave nothing of Brocot in the database, and the user's table as it was")
     func nothingStays() async throws {
         let connection = try await TestDatabase.current.connect()

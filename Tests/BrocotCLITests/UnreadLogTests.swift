@@ -1,5 +1,6 @@
 import LibPQ
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Daemon whose log nobody reads", .timeLimit(.minutes(30))) struct UnreadLogTests {
+@Suite("Daemon whose log nobody reads", .usualTimeLimit) struct UnreadLogTests {
     @Test(
         "A daemon with a full log decides requests, connects again, and ends with 0 soon after SIGTERM", .database,
         arguments: ["text", "json"])

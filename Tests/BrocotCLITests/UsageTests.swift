@@ -1,8 +1,9 @@
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Command line", .timeLimit(.minutes(30))) struct UsageTests {
+@Suite("Command line", .usualTimeLimit) struct UsageTests {
     /// The commands that need a database, as they are called.
     private static let commands = [
         "attach", "check", "daemon", "detach", "doctor", "grant", "import", "migrate up", "migrate status",
@@ -49,7 +50,7 @@ import Testing
             (["doctor", "--old-transaction", "-1"], "--old-transaction can't be negative."),
             (["dev", "--workers", "-1"], "--workers must be from 1 to 256."),
         ])
-    func negativeNumbers(arguments: [String], message: String) async throws {
+    func refusedValues(arguments: [String], message: String) async throws {
         let result = try await BrocotProcess.run(arguments, databaseURL: "")
         #expect(result.exitCode == 2)
         #expect(result.errors.contains(message), "\(result.errors)")

@@ -1,11 +1,12 @@
 import Dispatch
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Brocot
 
-@Suite("Connection pool", .database, .timeLimit(.minutes(30))) struct ConnectionPoolTests {
+@Suite("Connection pool", .database, .usualTimeLimit) struct ConnectionPoolTests {
     private func pool(limit: Int) throws -> ConnectionPool {
         ConnectionPool(
             try ConnectionParameters(url: TestDatabase.current.url), limit: limit, logger: LibraryFixture.quiet)

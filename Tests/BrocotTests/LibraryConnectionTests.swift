@@ -1,11 +1,12 @@
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Brocot
 
-@Suite("Connections of a client", .timeLimit(.minutes(30)))
+@Suite("Connections of a client", .usualTimeLimit)
 struct LibraryConnectionTests {
     /// How many sessions there are besides the observer.
     private func connections() async throws -> Int {

@@ -1,9 +1,10 @@
 import FoundationEssentials
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Example of the library", .timeLimit(.minutes(30)))
+@Suite("Example of the library", .usualTimeLimit)
 struct LibraryExampleTests {
     @Test("The example prints the documented output each time that it runs", .database)
     func runs() async throws {

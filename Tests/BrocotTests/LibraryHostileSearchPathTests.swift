@@ -1,9 +1,10 @@
 import Brocot
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("The library under a hostile search_path", .database, .timeLimit(.minutes(30)))
+@Suite("The library under a hostile search_path", .database, .usualTimeLimit)
 struct LibraryHostileSearchPathTests {
     @Test("The library changes lists, enqueues and reads under a hostile search_path", .databaseWithHostileSchema)
     func worksAllTheSame() async throws {

@@ -1,10 +1,11 @@
 import Brocot
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Keys and calls that a user of the library stumbles over", .database, .timeLimit(.minutes(30)))
+@Suite("Keys and calls that a user of the library stumbles over", .database, .usualTimeLimit)
 struct LibraryKeyTests {
     @Test("A key may begin with a brace that carries an accent") func accentedBrace() async throws {
         let fixture = try await LibraryFixture()

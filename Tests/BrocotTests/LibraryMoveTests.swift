@@ -2,10 +2,11 @@ import Administration
 @testable import Brocot
 import Foundation
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Direct calls of the library", .database, .timeLimit(.minutes(30)))
+@Suite("Direct calls of the library", .database, .usualTimeLimit)
 struct LibraryMoveTests {
     @Test("Items can be placed at both ends, beside an anchor, at a position, and as a block")
     func placements() async throws {

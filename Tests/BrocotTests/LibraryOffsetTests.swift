@@ -2,6 +2,7 @@ import Brocot
 import Foundation
 import OrderingModel
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -13,7 +14,7 @@ private func moved(_ items: [String], fromOffsets offsets: IndexSet, toOffset de
         + staying.filter { $0 >= destination }.map { items[$0] }
 }
 
-@Suite("Moves by offsets, as in SwiftUI's onMove", .timeLimit(.minutes(30)))
+@Suite("Moves by offsets, as in SwiftUI's onMove", .usualTimeLimit)
 struct LibraryOffsetTests {
     @Test("A move by an IndexSet gives the same order as onMove", .database)
     func randomMoves() async throws {

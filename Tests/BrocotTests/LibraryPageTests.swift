@@ -1,10 +1,11 @@
 import Brocot
 import Foundation
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Pages of a list", .database, .timeLimit(.minutes(30)))
+@Suite("Pages of a list", .database, .usualTimeLimit)
 struct LibraryPageTests {
     @Test("Pages of any length follow each other in order, and the last page has no next cursor")
     func pages() async throws {

@@ -1,9 +1,10 @@
 import Brocot
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Requests through the library", .database, .timeLimit(.minutes(30)))
+@Suite("Requests through the library", .database, .usualTimeLimit)
 struct LibraryQueueTests {
     @Test("A caller can wait for a request's outcome, and gets the reason of a rejection")
     func outcomes() async throws {

@@ -1,10 +1,11 @@
 import Brocot
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("A caller's own transaction", .database, .timeLimit(.minutes(30)))
+@Suite("A caller's own transaction", .database, .usualTimeLimit)
 struct LibraryTransactionTests {
     private struct Abandoned: Error {}
 

@@ -1,10 +1,11 @@
 import Foundation
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
 /// Programs of other languages as clients, with their own test runners. `make dependencies` installs what they need.
-@Suite("Clients in other languages", .database, .timeLimit(.minutes(30)))
+@Suite("Clients in other languages", .database, .usualTimeLimit)
 struct ClientTests {
     private static let python: String? = {
         let path = URL(filePath: #filePath).appending(path: "../../../.build/clients/bin/python").standardized.path

@@ -2,11 +2,12 @@ import Administration
 import Foundation
 import Ordering
 import OrderingModel
+import TestLimit
 import TestPostgres
 import Testing
 
 /// The code of docs/recipes.md for PHP, Java and Go is copied from its page beside a program that runs it.
-@Suite("Recipes for PHP, Java and Go", .database, .timeLimit(.minutes(30)))
+@Suite("Recipes for PHP, Java and Go", .database, .usualTimeLimit)
 struct RecipeClientTests {
     private static let hasPDO = ClientProgram.succeeds("php", "-r", "exit(extension_loaded('pdo_pgsql') ? 0 : 1);")
 

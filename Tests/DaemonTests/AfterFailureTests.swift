@@ -1,11 +1,12 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import Daemon
 @testable import LibPQ
 @testable import MoveQueue
 
-@Suite("What a worker does after a failed batch", .timeLimit(.minutes(30))) struct AfterFailureTests {
+@Suite("What a worker does after a failed batch", .usualTimeLimit) struct AfterFailureTests {
     private let list = ListIdentifier(orderedTable: "items", key: "a")
 
     private func next(
@@ -19,20 +20,20 @@ import Testing
             drains: drains)
     }
 
-    @Test("It connects again if the connection is lost, or if the server has become read-only")
+    @Test("A worker connects again if the connection is lost, or if the server has become read-only")
     func connectsAgain() {
         #expect(next(after: .insufficientPrivilege, of: [list], isConnectionLost: true) == .connectAgain)
         #expect(next(after: .readOnlyTransaction) == .connectAgain)
         #expect(next(after: .readOnlyTransaction, wasSmallest: true, drains: true) == .connectAgain)
     }
 
-    @Test("It goes on if lists may be the cause", arguments: [true, false])
+    @Test("A worker goes on if lists may be the cause", arguments: [true, false])
     func goesOn(drains: Bool) {
         #expect(next(after: .insufficientPrivilege, of: [list], wasSmallest: true, drains: drains) == .goOn)
         #expect(next(after: .readOnlyTransaction, of: [list], drains: drains) == .goOn)
     }
 
-    @Test("It tries a smaller batch, and backs off after the smallest one")
+    @Test("A worker tries a smaller batch, and backs off after the smallest one")
     func backsOff() {
         for drains in [true, false] {
             #expect(next(after: .insufficientPrivilege, drains: drains) == .tryLess)

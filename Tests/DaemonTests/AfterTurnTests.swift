@@ -1,10 +1,11 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import Daemon
 @testable import MoveQueue
 
-@Suite("What a worker does after a turn", .timeLimit(.minutes(30))) struct AfterTurnTests {
+@Suite("What a worker does after a turn", .usualTimeLimit) struct AfterTurnTests {
     private static let due = ContinuousClock.now + .seconds(1)
 
     /// What follows a turn with this result. Without other arguments, the daemon does not drain, and nothing allows a rest or an end.
@@ -95,7 +96,8 @@ import Testing
         #expect(next(after: .decided(report(decided: 1)), drains: drains) == .goOn)
     }
 
-    @Test("It rests if another worker is enough, the round has ended, and no list failed", arguments: [true, false])
+    @Test(
+        "A worker rests if another worker is enough, the round has ended, and no list failed", arguments: [true, false])
     func rests(drains: Bool) {
         func next(_ decided: Int = 1, failed: Int = 0, endsRound: Bool = true, mayRest: Bool = true) -> AfterTurn {
             self.next(

@@ -1,8 +1,9 @@
+import TestLimit
 import Testing
 
 @testable import Daemon
 
-@Suite("Health of the daemon", .timeLimit(.minutes(30))) struct DaemonHealthTests {
+@Suite("Health of the daemon", .usualTimeLimit) struct DaemonHealthTests {
     private let health = DaemonHealth()
 
     @Test("The daemon is not ready before its loops start, and no loop is stalled")

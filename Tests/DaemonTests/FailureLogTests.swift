@@ -1,9 +1,10 @@
 import Logging
+import TestLimit
 import Testing
 
 @testable import Daemon
 
-@Suite("Log of repeated failures", .timeLimit(.minutes(30))) struct FailureLogTests {
+@Suite("Log of repeated failures", .usualTimeLimit) struct FailureLogTests {
     private let start = ContinuousClock.now
     private let logger = Logger(label: "FailureLogTests") { _ in SwiftLogNoOpLogHandler() }
 

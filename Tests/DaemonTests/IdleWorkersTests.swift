@@ -1,10 +1,11 @@
 import Synchronization
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Daemon
 
-@Suite("Workers that wait", .timeLimit(.minutes(30))) struct IdleWorkersTests {
+@Suite("Workers that wait", .usualTimeLimit) struct IdleWorkersTests {
     private let workers: IdleWorkers
     private let stopSignal = StopSignal()
 

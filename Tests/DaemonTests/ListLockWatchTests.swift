@@ -1,10 +1,11 @@
 import MoveQueue
 import Ordering
+import TestLimit
 import Testing
 
 @testable import Daemon
 
-@Suite("Reports of lists that one transaction keeps locked", .timeLimit(.minutes(30)))
+@Suite("Reports of lists that one transaction keeps locked", .usualTimeLimit)
 struct ListLockWatchTests {
     private let list = ListIdentifier(orderedTable: "items", key: "a")
     private let start = ContinuousClock.now

@@ -1,12 +1,13 @@
 import LibPQ
 import Logging
 import MoveQueue
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Daemon
 
-@Suite("Pruning of a log whose ids do not rise with age", .database, .timeLimit(.minutes(30)))
+@Suite("Pruning of a log whose ids do not rise with age", .database, .usualTimeLimit)
 struct LogPrunerOrderTests {
     private func insert(_ ids: ClosedRange<Int>, daysAgo days: Int, _ connection: Connection) async throws {
         try await connection.execute(

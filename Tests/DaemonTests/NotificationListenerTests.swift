@@ -1,11 +1,13 @@
 import LibPQ
+import Metrics
 import Synchronization
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Daemon
 
-@Suite("Listener for notifications", .database, .timeLimit(.minutes(30))) struct NotificationListenerTests {
+@Suite("Listener for notifications", .database, .usualTimeLimit) struct NotificationListenerTests {
     /// Runs `body` beside a listener and a worker that always waits. With `anotherWorks`, the daemon has another worker, which never waits. With
     /// `reasonNotReady`, the database can't be worked on. With `pollsRarely`, the listener does not poll until it is notified. `body` gets the number of times that the worker was woken.
     /// At the end the listener is asked to stop, or its task is cancelled.
@@ -24,7 +26,7 @@ import Testing
         let idleWorkers = IdleWorkers(workers: configuration.workers, stopSignal: stopSignal) { interruption.wakeUp() }
         let listener = NotificationListener(
             configuration: configuration, idleWorkers: idleWorkers, interruption: interruption,
-            health: health.loop("the listener", .listener), metrics: DaemonMetrics(),
+            health: health.loop("the listener", .listener), metrics: DaemonMetrics(NOOPMetricsHandler.instance),
             logger: recorder.logger())
         let wakeUps = WakeUpCounter()
         let running = Task { await listener.run(until: stopSignal) }

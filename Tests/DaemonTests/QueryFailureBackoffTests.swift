@@ -1,8 +1,9 @@
+import TestLimit
 import Testing
 
 @testable import Daemon
 
-@Suite("Pauses after failed queries", .timeLimit(.minutes(30))) struct QueryFailureBackoffTests {
+@Suite("Pauses after failed queries", .usualTimeLimit) struct QueryFailureBackoffTests {
     private let start = ContinuousClock.now
 
     @Test("The pauses after failed queries grow up to 1.5 s")

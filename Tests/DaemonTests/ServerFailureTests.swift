@@ -1,11 +1,12 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import Daemon
 @testable import LibPQ
 @testable import MoveQueue
 
-@Suite("Whether the server is why lists fail", .timeLimit(.minutes(30))) struct ServerFailureTests {
+@Suite("Whether the server is why lists fail", .usualTimeLimit) struct ServerFailureTests {
     private static let start = ContinuousClock.now
 
     private static func turn(_ result: WorkerRound.TurnResult, endsRound: Bool = false) -> WorkerRound.Turn {

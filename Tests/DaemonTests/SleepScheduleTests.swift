@@ -1,8 +1,9 @@
+import TestLimit
 import Testing
 
 @testable import Daemon
 
-@Suite("Schedule of the listener", .timeLimit(.minutes(30))) struct SleepScheduleTests {
+@Suite("Schedule of the listener", .usualTimeLimit) struct SleepScheduleTests {
     private let start = ContinuousClock.now
 
     @Test("The daemon falls asleep, polls after 5 ms, and then polls less often, down to every 1.5 s")

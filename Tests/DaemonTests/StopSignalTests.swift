@@ -1,10 +1,11 @@
 import Synchronization
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Daemon
 
-@Suite("The signal that stops the daemon's tasks", .timeLimit(.minutes(30))) struct StopSignalTests {
+@Suite("The signal that stops the daemon's tasks", .usualTimeLimit) struct StopSignalTests {
     private static let day = Duration.seconds(86_400)
     private let signal = StopSignal()
 

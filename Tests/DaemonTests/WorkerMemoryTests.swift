@@ -1,4 +1,5 @@
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 @testable import LibPQ
 @testable import MoveQueue
 
-@Suite("What a worker remembers", .timeLimit(.minutes(30))) struct WorkerMemoryTests {
+@Suite("What a worker remembers", .usualTimeLimit) struct WorkerMemoryTests {
     private let list = ListIdentifier("a")
     private let recorder = LogRecorder()
 

@@ -1,13 +1,15 @@
 import LibPQ
 import Logging
+import Metrics
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Daemon
 @testable import MoveQueue
 
-@Suite("A worker of a daemon", .timeLimit(.minutes(30))) struct WorkerTests {
+@Suite("A worker of a daemon", .usualTimeLimit) struct WorkerTests {
     private let stopSignal = StopSignal()
     private let recorder = LogRecorder()
 
@@ -15,7 +17,8 @@ import Testing
         let configuration = DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url))
         return Worker(
             number: 1, configuration: configuration, idleWorkers: idleWorkers, stopSignal: stopSignal,
-            statistics: DaemonStatistics(), health: DaemonHealth().loop("worker 1", .worker), metrics: DaemonMetrics(),
+            statistics: DaemonStatistics(), health: DaemonHealth().loop("worker 1", .worker),
+            metrics: DaemonMetrics(NOOPMetricsHandler.instance),
             logger: recorder.logger())
     }
 

@@ -1,8 +1,9 @@
+import TestLimit
 import Testing
 
 @testable import FaultHarness
 
-@Suite("Plan of faults", .timeLimit(.minutes(30))) struct FaultPlanTests {
+@Suite("Plan of faults", .usualTimeLimit) struct FaultPlanTests {
     @Test("A plan of faults has every kind of fault once before it repeats a kind")
     func everyKind() {
         let plan = FaultPlan(seed: 1, faults: FaultKind.allCases.count, daemons: 4)

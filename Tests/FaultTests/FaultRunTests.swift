@@ -1,21 +1,22 @@
 import FaultHarness
 import Foundation
+import SeededRandom
+import TestLimit
 import Testing
 
-@Suite("Run with faults", .timeLimit(.minutes(30)))
+@Suite("Run with faults", .usualTimeLimit)
 struct FaultRunTests {
     private static let environment = ProcessInfo.processInfo.environment
 
-    /// BROCOT_FAULTS sets how many faults there are, BROCOT_FAULT_REQUESTS how many requests, BROCOT_FAULT_SEED which.
+    /// BROCOT_FAULTS sets how many faults there are, BROCOT_FAULT_REQUESTS how many requests.
     private static func number(_ name: String) -> Int? { environment[name].flatMap(Int.init) }
 
     @Test("No request is lost, applied twice or out of order after every kind of fault, with four daemons")
     func everyFault() async throws {
-        let seed = Self.number("BROCOT_FAULT_SEED") ?? Int.random(in: 0..<1_000_000)
         let faults = Self.number("BROCOT_FAULTS") ?? FaultKind.allCases.count
         let requests = Self.number("BROCOT_FAULT_REQUESTS") ?? 1_000
-        print("seed \(seed), \(faults) faults, \(requests) requests")
-        let report = try await FaultRun.run(.init(seed: UInt64(seed), faults: faults, requests: requests))
+        let seed = SeededGenerator.seed(for: "\(faults) faults, \(requests) requests")
+        let report = try await FaultRun.run(.init(seed: seed, faults: faults, requests: requests))
         print(report.summary)
         #expect(report.injected.count >= faults)
         #expect(report.writtenRows > 0)

@@ -2,10 +2,11 @@ import FaultHarness
 import FoundationEssentials
 import Glibc
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Full disks", .enabled(if: SmallFilesystem.isPossible, SmallFilesystem.impossible), .timeLimit(.minutes(30)))
+@Suite("Full disks", .enabled(if: SmallFilesystem.isPossible, SmallFilesystem.impossible), .usualTimeLimit)
 struct FullDiskTests {
     private static let pending: SQL = "SELECT count(*) FROM brocot.move_requests"
     private static let applied: SQL = "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'"

@@ -1,8 +1,9 @@
+import TestLimit
 import Testing
 
 @testable import FaultHarness
 
-@Suite("The proxy's reading of the protocol", .timeLimit(.minutes(30))) struct ProtocolFramingTests {
+@Suite("The proxy's reading of the protocol", .usualTimeLimit) struct ProtocolFramingTests {
     private static func message(_ letter: Character, _ content: [UInt8]) -> [UInt8] {
         [letter.asciiValue ?? 0] + length(content.count + 4) + content
     }

@@ -1,11 +1,12 @@
 import LibPQ
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import FaultHarness
 
-@Suite("Check of rows that SQL inserts and deletes", .database, .timeLimit(.minutes(30))) struct RowWriterTests {
+@Suite("Check of rows that SQL inserts and deletes", .database, .usualTimeLimit) struct RowWriterTests {
     /// Rows that were written and placed, after `change`.
     private func violations(after change: String? = nil) async throws -> [String] {
         let url = TestDatabase.current.loopbackURL

@@ -2,12 +2,13 @@ import LibPQ
 import Ordering
 import OrderingModel
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import FaultHarness
 
-@Suite("Check of a finished run", .database, .timeLimit(.minutes(30))) struct RunRecordTests {
+@Suite("Check of a finished run", .database, .usualTimeLimit) struct RunRecordTests {
     @Test("The check of a run finds no fault if every request was applied once and in order")
     func faultless() async throws {
         let run = try await SmallRun()

@@ -1,11 +1,14 @@
 import FaultHarness
 import LibPQ
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct CancellationTests {
-    @Test func `A cancelled task stops its statement at once, and the connection stays usable`() async throws {
+@Suite("Cancellation of statements", .commonDatabase, .usualTimeLimit) struct CancellationTests {
+    @Test("A cancelled task stops its statement at once, and the connection stays usable") func stopsStatement()
+        async throws
+    {
         let connection = try await connect()
         let task = Task {
             try await postgresError {
@@ -24,7 +27,8 @@ import Testing
         #expect(try await connection.query("SELECT 7")[0].decode(0) == 7)
     }
 
-    @Test(.database(migrated: false)) func `A cancelled transaction is rolled back`() async throws {
+    @Test("A cancelled transaction is rolled back", .database(migrated: false)) func rollsBackTransaction() async throws
+    {
         let connection = try await connect()
         let observer = try await connect()
         try await observer.execute(script: "CREATE TABLE numbers (number bigint)")
@@ -45,7 +49,9 @@ import Testing
         #expect(try await observer.query("SELECT * FROM numbers").isEmpty)
     }
 
-    @Test func `No further statement of a unit of work begins after a cancellation`() async throws {
+    @Test("No further statement of a unit of work begins after a cancellation") func beginsNoFurtherStatement()
+        async throws
+    {
         let connection = try await connect()
         let task = Task {
             try await connection.run { connection in
@@ -60,7 +66,7 @@ import Testing
         #expect(error.sqlState == nil)
     }
 
-    @Test func `A transaction that was cancelled before COMMIT is not committed`() async throws {
+    @Test("A transaction that was cancelled before COMMIT is not committed") func cancelledBeforeCommit() async throws {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TEMPORARY TABLE numbers (number bigint)")
         let task = Task {
@@ -75,7 +81,7 @@ import Testing
         #expect(try await connection.query("SELECT * FROM numbers").isEmpty)
     }
 
-    @Test func `A task that was cancelled in advance begins no statement`() async throws {
+    @Test("A task that was cancelled in advance begins no statement") func cancelledInAdvance() async throws {
         let connection = try await connect()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -84,7 +90,7 @@ import Testing
         #expect(try await postgresError { try await task.value }.code == .cancelled)
     }
 
-    @Test func `A cancellation stops only its own unit of work`() async throws {
+    @Test("A cancellation stops only its own unit of work") func stopsOnlyItsUnitOfWork() async throws {
         let connection = try await connect()
         let observer = try await connect()
         try await observer.execute("SELECT pg_advisory_lock(1)")
@@ -107,7 +113,7 @@ import Testing
         #expect(try await postgresError { try await second.value }.code == .cancelled)
     }
 
-    @Test func `A cancellation at any moment does not affect later statements`() async throws {
+    @Test("A cancellation at any moment does not affect later statements") func anyMoment() async throws {
         var generator = SeededGenerator(for: "cancellations at any moment")
         let connection = try await connect()
         for _ in 0..<200 {
@@ -128,7 +134,8 @@ import Testing
         }
     }
 
-    @Test func `A statement that the server stops by itself does not count as cancelled`() async throws {
+    @Test("A statement that the server stops by itself does not count as cancelled") func stoppedByServer() async throws
+    {
         let connection = try await connect()
         let error = try await postgresError {
             try await connection.run { connection in
@@ -141,7 +148,9 @@ import Testing
         #expect(error.sqlState == .queryCanceled)
     }
 
-    @Test func `A query outside of a unit of work runs to its end in a cancelled task`() async throws {
+    @Test("A query outside of a unit of work runs to its end in a cancelled task") func outsideOfUnitOfWork()
+        async throws
+    {
         let connection = try await connect()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -150,7 +159,10 @@ import Testing
         #expect(try await task.value.count == 1)
     }
 
-    @Test func `A connection is lost if the server does not answer the cancellation`() async throws {
+    @Test(
+        "A connection is lost if the server does not answer the cancellation",
+        .database(migrated: false, mostlyWaits: true))
+    func silentServer() async throws {
         let (connection, proxy) = try await connectThroughProxy()
         defer { proxy.close() }
         let request = proxy.nextStop(.beforeRequest) { $0.text.contains("pg_sleep") }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Logging
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -10,6 +11,7 @@ import FaultHarness
 /// libpq's and PgBouncer's texts, as they are seen with verbose messages.
 struct ConnectionFailureTests {
     @Test(
+        "The reason of a connection failure is found in any language of the server",
         arguments: [
             (
                 "FATAL:  28P01: password authentication failed for user \"ann\"\nLOCATION:  auth_failed, auth.c:335\n",
@@ -39,7 +41,7 @@ struct ConnectionFailureTests {
             ("failed: server is in hot standby mode\n", .standby), ("SSL error: certificate verify failed\n", .other),
             ("failed: root certificate file \"/ca/root.crt\" does not exist\nEither provide the file …\n", .other),
         ] as [(String, PostgresError.ConnectionFailure)])
-    func `The reason of a connection failure is found in any language of the server`(
+    func languagesOfReasons(
         _ account: String, _ reason: PostgresError.ConnectionFailure
     ) throws {
         let error = connectionFailure(
@@ -48,7 +50,9 @@ struct ConnectionFailureTests {
         #expect(error.code == .connectionFailed)
     }
 
-    @Test func `The SQLSTATE is taken out of the message, and the source location is removed`() throws {
+    @Test("The SQLSTATE is taken out of the message, and the source location is removed") func sqlStateInMessage()
+        throws
+    {
         let error = connectionFailure(
             "connection to server at \"db\" failed: FATAL:  3D000: database \"a:  X0000: b\" does not exist\nLOCATION:  x\n",
             at: try ConnectionParameters())
@@ -59,14 +63,16 @@ struct ConnectionFailureTests {
     }
 }
 
-@Suite(.timeLimit(.minutes(30))) struct ConnectingTests {
+@Suite("Attempts to connect", .usualTimeLimit) struct ConnectingTests {
     private let logger = Logger(label: "ConnectingTests")
 
     private func failure(_ parameters: ConnectionParameters) async throws -> PostgresError {
         try await postgresError { _ = try await Connection.connect(parameters, logger: logger) }
     }
 
-    @Test func `A port without a server is reported as unreachable, without the password`() async throws {
+    @Test("A port without a server is reported as unreachable, without the password") func portWithoutServer()
+        async throws
+    {
         let error = try await failure(ConnectionParameters(url: "postgresql://ann:s3cret@127.0.0.1:1/app"))
         #expect(error.code == .connectionFailed)
         #expect(error.connectionFailure == .unreachable)
@@ -76,15 +82,20 @@ struct ConnectionFailureTests {
         #expect(!error.description.contains("s3cret"))
     }
 
-    @Test(arguments: [
-        "sslmode=bogus", "channel_binding=nope", "service=nope", "host=/\(String(repeating: "long", count: 40))",
-    ]) func `Parameters that libpq refuses are reported as invalid`(_ text: String) async throws {
+    @Test(
+        "Parameters that libpq refuses are reported as invalid",
+        arguments: [
+            "sslmode=bogus", "channel_binding=nope", "service=nope", "host=/\(String(repeating: "long", count: 40))",
+        ]) func refusedParameters(_ text: String) async throws
+    {
         let error = try await failure(ConnectionParameters(url: "\(text) dbname=app user=ann"))
         #expect(error.code == .invalidParameters, "\(error)")
     }
 
-    @Test(arguments: ["host", "hostaddr", "port", "dbname", "user", "service"])
-    func `A URL as the value of a keyword is refused before a name is looked up, and is in no message`(
+    @Test(
+        "A URL as the value of a keyword is refused before a name is looked up, and is in no message",
+        arguments: ["host", "hostaddr", "port", "dbname", "user", "service"])
+    func urlAsValue(
         _ keyword: String
     ) async throws {
         var parameters = try ConnectionParameters(url: "host=127.0.0.1 port=1 dbname=app user=ann")
@@ -96,18 +107,20 @@ struct ConnectionFailureTests {
         #expect(!(error.description + parameters.summary).contains("cret"))
     }
 
-    @Test func `A missing socket is reported as unreachable`() async throws {
+    @Test("A missing socket is reported as unreachable") func missingSocket() async throws {
         let error = try await failure(ConnectionParameters(url: "host=/nowhere dbname=app user=ann"))
         #expect(error.connectionFailure == .unreachable)
     }
 
-    @Test func `A host without an address is reported as unreachable`() async throws {
+    @Test("A host without an address is reported as unreachable") func hostWithoutAddress() async throws {
         let error = try await failure(ConnectionParameters(url: "host=no-such-host.invalid dbname=app user=ann"))
         #expect(error.connectionFailure == .unreachable)
         #expect(error.message.contains("no-such-host.invalid"))
     }
 
-    @Test(.commonDatabase) func `A missing database is reported with its name and SQLSTATE`() async throws {
+    @Test("A missing database is reported with its name and SQLSTATE", .commonDatabase) func missingDatabase()
+        async throws
+    {
         let error = try await postgresError { _ = try await connect { $0["dbname"] = "no such" } }
         #expect(error.code == .connectionFailed)
         #expect(error.connectionFailure == .noSuchDatabase)
@@ -115,7 +128,8 @@ struct ConnectionFailureTests {
         #expect(error.message.hasSuffix("FATAL:  database \"no such\" does not exist"))
     }
 
-    @Test(.database(migrated: false)) func `A missing right to connect is reported with the grant`() async throws {
+    @Test("A missing right to connect is reported with the grant", .database(migrated: false))
+    func missingRightToConnect() async throws {
         let owner = try await connect()
         let database = TestDatabase.current.name
         let error = try await TestRole.with("a \"guest\"", owner: owner) { role in
@@ -129,7 +143,7 @@ struct ConnectionFailureTests {
                 """)
     }
 
-    @Test(.commonDatabase) func `A server without a free connection is reported with what it needs`()
+    @Test("A server without a free connection is reported with what it needs", .commonDatabase) func noFreeConnection()
         async throws
     {
         let owner = try await connect()
@@ -141,7 +155,7 @@ struct ConnectionFailureTests {
         #expect(error.hint?.contains("raise max_connections, or the CONNECTION LIMIT of the role") == true)
     }
 
-    @Test(.commonDatabase) func `A wrong password is reported without the password`() async throws {
+    @Test("A wrong password is reported without the password", .commonDatabase) func wrongPassword() async throws {
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         parameters["password"] = "s3cret"
         let error = try await failure(parameters)
@@ -155,7 +169,8 @@ struct ConnectionFailureTests {
     }
 
     /// A further host that can't be reached would make the error one that may pass, for which a daemon waits.
-    @Test(.database(migrated: false)) func `No further host is tried after a missing database or a wrong password`()
+    @Test("No further host is tried after a missing database or a wrong password", .database(migrated: false))
+    func noFurtherHostAfterRefusal()
         async throws
     {
         let database = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
@@ -172,7 +187,7 @@ struct ConnectionFailureTests {
         }
     }
 
-    @Test(.commonDatabase) func `A connection succeeds with the right password`() async throws {
+    @Test("A connection succeeds with the right password", .commonDatabase) func rightPassword() async throws {
         let parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         let connection = try await Connection.connect(parameters, logger: logger)
         let row = try await connection.query("SELECT current_user::text, current_database()::text, pg_backend_pid()")[0]
@@ -183,14 +198,16 @@ struct ConnectionFailureTests {
         #expect(connection.summary.hasPrefix("database \"\(TestDatabase.current.name)\" at 127.0.0.1:"))
     }
 
-    @Test(.commonDatabase) func `A missing password is reported as an authentication failure`() async throws {
+    @Test("A missing password is reported as an authentication failure", .commonDatabase) func missingPassword()
+        async throws
+    {
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         parameters["password"] = nil
         parameters["passfile"] = "/nowhere"
         #expect(try await failure(parameters).connectionFailure == .authenticationFailed)
     }
 
-    @Test func `A server that does not answer in time is reported as timed out`() async throws {
+    @Test("A server that does not answer in time is reported as timed out") func timesOut() async throws {
         let listener = try SilentListener()
         let parameters = try ConnectionParameters(
             url: "host=127.0.0.1 port=\(listener.port) dbname=app user=ann connect_timeout=1")
@@ -201,8 +218,10 @@ struct ConnectionFailureTests {
         #expect(start.duration(to: .now) < .seconds(60))
     }
 
-    @Test(arguments: ["soon", "1s", "1.5", "99999999999"])
-    func `A connect_timeout that is not a whole number of seconds is refused`(value: String) async throws {
+    @Test(
+        "A connect_timeout that is not a whole number of seconds is refused",
+        arguments: ["soon", "1s", "1.5", "99999999999"])
+    func malformedTimeout(value: String) async throws {
         var parameters = try ConnectionParameters(url: "postgresql://ann@127.0.0.1:1/app")
         parameters["connect_timeout"] = value
         let error = try await failure(parameters)
@@ -210,7 +229,7 @@ struct ConnectionFailureTests {
         #expect(error.message == "connect_timeout is \"\(value)\", which is not a whole number of seconds")
     }
 
-    @Test func `A cancelled task stops its attempt to connect`() async throws {
+    @Test("A cancelled task stops its attempt to connect") func cancelledAttempt() async throws {
         let listener = try SilentListener()
         var parameters = try ConnectionParameters(url: "host=127.0.0.1 port=\(listener.port) dbname=app user=ann")
         parameters["connect_timeout"] = "300"
@@ -225,8 +244,10 @@ struct ConnectionFailureTests {
         #expect(start.duration(to: .now) < .seconds(60))
     }
 
-    @Test(.database(migrated: false, mostlyWaits: true), arguments: ["any", "prefer-standby"])
-    func `The next host is tried if a host does not answer`(wanted: String) async throws {
+    @Test(
+        "The next host is tried if a host does not answer", .database(migrated: false, mostlyWaits: true),
+        arguments: ["any", "prefer-standby"])
+    func nextHost(wanted: String) async throws {
         let listener = try SilentListener()
         let database = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
         var parameters = database
@@ -239,14 +260,16 @@ struct ConnectionFailureTests {
         #expect(try await connection.query("SELECT 1")[0].decode(0) == 1)
     }
 
-    @Test func `The error names all hosts if none of them is reachable`() async throws {
+    @Test("The error names all hosts if none of them is reachable") func namesAllHosts() async throws {
         let error = try await failure(ConnectionParameters(url: "postgresql://ann@127.0.0.1:1,127.0.0.1:2/app"))
         #expect(error.connectionFailure == .unreachable)
         #expect(error.message.contains("port 1 failed") && error.message.contains("port 2 failed"))
     }
 
-    @Test(.database(migrated: false))
-    func `A host that answers without TLS is not taken for an unreachable one, also if a further host is unreachable`()
+    @Test(
+        "A host that answers without TLS is not taken for an unreachable one, also if a further host is unreachable",
+        .database(migrated: false))
+    func hostWithoutTLS()
         async throws
     {
         var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
@@ -258,9 +281,10 @@ struct ConnectionFailureTests {
         #expect(error.hint == nil)
     }
 
-    @Test(.database(migrated: false))
-    func
-        `A read-only server is reported as a standby if a writable server is required, and the hint names both causes`()
+    @Test(
+        "A read-only server is reported as a standby if a writable server is required, and the hint names both causes",
+        .database(migrated: false))
+    func readOnlyServer()
         async throws
     {
         let connection = try await connect()
@@ -273,8 +297,10 @@ struct ConnectionFailureTests {
         #expect(error.hint?.contains("target_session_attrs=primary") == true)
     }
 
-    @Test(.database(migrated: false))
-    func `With target_session_attrs=primary, a primary that is read-only by default is found behind other hosts`()
+    @Test(
+        "With target_session_attrs=primary, a primary that is read-only by default is found behind other hosts",
+        .database(migrated: false))
+    func readOnlyPrimary()
         async throws
     {
         let connection = try await connect()
@@ -288,7 +314,8 @@ struct ConnectionFailureTests {
         #expect(try await found.query("SELECT current_setting('transaction_read_only')")[0].decode(0) == "on")
     }
 
-    @Test(.database(migrated: false)) func `An unreachable host and a standby together are reported as unreachable`()
+    @Test("An unreachable host and a standby together are reported as unreachable", .database(migrated: false))
+    func unreachableAndStandby()
         async throws
     {
         let connection = try await connect()
@@ -304,12 +331,8 @@ struct ConnectionFailureTests {
         #expect(error.hint?.contains("127.0.0.1:1 ") == true)
     }
 
-    @Test(.database(migrated: false, on: .own()))
-    func `A standby alone is reported as a standby, with a hint to connect to the primary`() async throws {
-        let cluster = TestDatabase.current.cluster
-        await cluster.stop()
-        #expect(FileManager.default.createFile(atPath: "\(cluster.directory)/data/standby.signal", contents: nil))
-        try await cluster.start()
+    @Test("A standby alone is reported as a standby, with a hint to connect to the primary", .databaseOnStandby)
+    func standbyAlone() async throws {
         let error = try await postgresError { _ = try await connect { $0["target_session_attrs"] = "primary" } }
         #expect(error.connectionFailure == .standby)
         #expect(error.hint == "Connect to the primary server: a standby can't be written to.")
@@ -318,8 +341,9 @@ struct ConnectionFailureTests {
     }
 
     @Test(
+        "A full server is reported as not accepting connections",
         .database(migrated: false, on: .own(settings: ["max_connections": "4", "superuser_reserved_connections": "0"])))
-    func `A full server is reported as not accepting connections`() async throws {
+    func fullServer() async throws {
         var connections: [Connection] = []
         let error = try await postgresError {
             while connections.count < 10 { connections.append(try await connect()) }

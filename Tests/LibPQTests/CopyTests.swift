@@ -1,15 +1,16 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct CopyTests {
+@Suite("COPY", .commonDatabase, .usualTimeLimit) struct CopyTests {
     private func connectWithTable() async throws -> Connection {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TEMPORARY TABLE texts (position bigint, text text)")
         return connection
     }
 
-    @Test func `COPY transfers every text and NULL unchanged`() async throws {
+    @Test("COPY transfers every text and NULL unchanged") func everyText() async throws {
         let connection = try await connectWithTable()
         let texts = CodecTests.hostileTexts + ["\\.", "\\\\N", "a\\tb", "\r\n"]
         let rows: [[String?]] = texts.enumerated().map { ["\($0)", $1] } + [["-1", nil]]
@@ -19,7 +20,7 @@ import Testing
         #expect(copied == [nil] + texts)
     }
 
-    @Test func `COPY transfers 50,000 rows completely`() async throws {
+    @Test("COPY transfers 50,000 rows completely") func manyRows() async throws {
         let connection = try await connectWithTable()
         let count = try await connection.run { connection in
             try connection.copyIn(
@@ -31,12 +32,12 @@ import Testing
         #expect(try row.decode(1) == 49_999 * 25_000)
     }
 
-    @Test func `COPY of no rows succeeds`() async throws {
+    @Test("COPY of no rows succeeds") func noRows() async throws {
         let connection = try await connectWithTable()
         #expect(try await connection.copyIn("COPY texts FROM STDIN", rows: [[String?]]()) == 0)
     }
 
-    @Test func `COPY copies no rows if the server refuses one row`() async throws {
+    @Test("COPY copies no rows if the server refuses one row") func refusedRow() async throws {
         let connection = try await connectWithTable()
         let error = try await postgresError {
             _ = try await connection.run { connection in
@@ -52,7 +53,7 @@ import Testing
         #expect(try await connection.query("SELECT 1 FROM texts").isEmpty)
     }
 
-    @Test func `COPY refuses text with NUL, and copies no rows`() async throws {
+    @Test("COPY refuses text with NUL, and copies no rows") func refusesNUL() async throws {
         let connection = try await connectWithTable()
         let error = try await postgresError {
             try await connection.copyIn("COPY texts FROM STDIN", rows: [["1", "a"], ["2", "b\u{0}"]])
@@ -62,7 +63,7 @@ import Testing
         #expect(try await connection.query("SELECT 1 FROM texts").isEmpty)
     }
 
-    @Test func `COPY reports a statement that the server refuses`() async throws {
+    @Test("COPY reports a statement that the server refuses") func refusedStatement() async throws {
         let connection = try await connect()
         let error = try await postgresError {
             try await connection.copyIn("COPY missing FROM STDIN", rows: [["1"]])
@@ -70,7 +71,7 @@ import Testing
         #expect(error.sqlState == .undefinedTable)
     }
 
-    @Test func `A cancelled task stops its COPY, and no rows are copied`() async throws {
+    @Test("A cancelled task stops its COPY, and no rows are copied") func cancelledCopy() async throws {
         let connection = try await connectWithTable()
         let task = Task {
             try await connection.run { connection in

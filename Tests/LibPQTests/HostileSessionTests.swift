@@ -1,10 +1,12 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// A function of a user's may change the session that calls it.
-@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct HostileSessionTests {
-    @Test func `A transaction fails if client_encoding changes in it, and the next transaction works`() async throws {
+@Suite("Sessions that other code has changed", .commonDatabase, .usualTimeLimit) struct HostileSessionTests {
+    @Test("A transaction fails if client_encoding changes in it, and the next transaction works")
+    func encodingInTransaction() async throws {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TEMPORARY TABLE names (name text)")
         let error = try await postgresError {
@@ -22,7 +24,7 @@ import Testing
         #expect(try await connection.query("SELECT FROM names").isEmpty)
     }
 
-    @Test func `A transaction is not committed if its last statement changes client_encoding`()
+    @Test("A transaction is not committed if its last statement changes client_encoding") func encodingInLastStatement()
         async throws
     {
         let connection = try await connect()
@@ -38,7 +40,8 @@ import Testing
         #expect(try await connection.query("SELECT FROM names").isEmpty)
     }
 
-    @Test func `A connection is closed if client_encoding changes outside of a transaction`() async throws {
+    @Test("A connection is closed if client_encoding changes outside of a transaction")
+    func encodingOutsideOfTransaction() async throws {
         let connection = try await connect()
         try await connection.execute("SELECT set_config('client_encoding', 'LATIN1', false)")
         let error = try await postgresError { _ = try await connection.query("SELECT 'ä'") }
@@ -46,7 +49,9 @@ import Testing
         #expect(await connection.isLost)
     }
 
-    @Test func `A session continues without prepared statements after they were deallocated`() async throws {
+    @Test("A session continues without prepared statements after they were deallocated") func deallocatedStatements()
+        async throws
+    {
         let connection = try await connect()
         for _ in 1...2 { _ = try await connection.query("SELECT 1", prepared: true) }
         _ = try await connection.query("SELECT 2", prepared: true)
@@ -62,7 +67,7 @@ import Testing
         #expect(try await connection.query("SELECT FROM pg_prepared_statements").isEmpty)
     }
 
-    @Test func `A session continues without prepared statements if their names are taken`() async throws {
+    @Test("A session continues without prepared statements if their names are taken") func takenNames() async throws {
         let connection = try await connect()
         try await connection.execute(script: "PREPARE libpq_statement_1 AS SELECT 'foreign'")
         let error = try await postgresError { _ = try await connection.query("SELECT 1", prepared: true) }
@@ -72,8 +77,10 @@ import Testing
         }
     }
 
-    @Test(.database(migrated: false))
-    func `A temporary table with the name of a type does not replace the type in later transactions`()
+    @Test(
+        "A temporary table with the name of a type does not replace the type in later transactions",
+        .database(migrated: false))
+    func tableNamedLikeType()
         async throws
     {
         let connection = try await connect()
@@ -94,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `Very long error messages and warnings are cut off`() async throws {
+    @Test("Very long error messages and warnings are cut off") func longMessages() async throws {
         let recorder = LogRecorder()
         let connection = try await connect(logger: recorder.logger())
         let error = try await postgresError {
@@ -112,7 +119,7 @@ import Testing
         #expect(recorder.entries[0].message.utf8.count < 10_050)
     }
 
-    @Test func `A flood of warnings is logged only in part`() async throws {
+    @Test("A flood of warnings is logged only in part") func floodOfWarnings() async throws {
         let recorder = LogRecorder()
         let connection = try await connect(logger: recorder.logger())
         try await connection.execute(

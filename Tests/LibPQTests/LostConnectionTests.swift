@@ -1,5 +1,6 @@
 import FaultHarness
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct LostConnectionTests {
+@Suite("Lost connections", .commonDatabase, .usualTimeLimit) struct LostConnectionTests {
     @Test(
         "A statement that has no answer in time is stopped on the server, so that it keeps no locks",
         arguments: [false, true])
@@ -29,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `A session that was ended is reported as lost, and stays lost`() async throws {
+    @Test("A session that was ended is reported as lost, and stays lost") func endedSession() async throws {
         let connection = try await connect()
         let administrator = try await connect()
         let pid = connection.backendProcessIdentifier
@@ -43,7 +44,7 @@ import Testing
         #expect(later.code == .connectionLost)
     }
 
-    @Test func `A session that is ended during a statement is reported as lost`() async throws {
+    @Test("A session that is ended during a statement is reported as lost") func endedDuringStatement() async throws {
         let connection = try await connect()
         let administrator = try await connect()
         async let error = postgresError { _ = try await connection.query("SELECT pg_sleep(30)") }
@@ -53,7 +54,7 @@ import Testing
         #expect(try await error.isConnectionLost)
     }
 
-    @Test func `A listener whose session is ended reports the error of the server`() async throws {
+    @Test("A listener whose session is ended reports the error of the server") func endedListener() async throws {
         let connection = try await connect()
         let administrator = try await connect()
         try await connection.execute(script: "LISTEN news")
@@ -64,7 +65,9 @@ import Testing
         #expect(try await error.message.hasPrefix("terminating connection due to administrator command"))
     }
 
-    @Test func `An idle connection notices that its session was ended before it is used`() async throws {
+    @Test("An idle connection notices that its session was ended before it is used") func noticesEndBeforeUse()
+        async throws
+    {
         let connection = try await connect()
         let administrator = try await connect()
         #expect(await !connection.isClosedByServer)
@@ -73,7 +76,9 @@ import Testing
         #expect(await connection.isClosedByServer)
     }
 
-    @Test func `A transaction whose session had ended before COMMIT is known to have no effect`() async throws {
+    @Test("A transaction whose session had ended before COMMIT is known to have no effect") func endedBeforeCommit()
+        async throws
+    {
         let connection = try await connect()
         let error = try await postgresError {
             try await connection.run { connection in
@@ -91,7 +96,9 @@ import Testing
         #expect(error.code == .connectionLost)
     }
 
-    @Test(.database(migrated: false)) func `A transaction whose session was ended has no effect`() async throws {
+    @Test("A transaction whose session was ended has no effect", .database(migrated: false)) func endedInTransaction()
+        async throws
+    {
         let connection = try await connect()
         let administrator = try await connect()
         try await administrator.execute(script: "CREATE TABLE numbers (number bigint)")
@@ -110,7 +117,7 @@ import Testing
         #expect(try await administrator.query("SELECT * FROM numbers").isEmpty)
     }
 
-    @Test func `A connection is closed if the server does not answer for too long`() async throws {
+    @Test("A connection is closed if the server does not answer for too long") func noAnswerForTooLong() async throws {
         let (connection, proxy) = try await connectThroughProxy { $0.answerTimeout = .seconds(1) }
         defer { proxy.close() }
         let answer = proxy.nextStop(.beforeAnswer) { $0.text == "SELECT 1" }
@@ -122,7 +129,7 @@ import Testing
         link.proceed()
     }
 
-    @Test func `A closed connection reports that it is closed`() async throws {
+    @Test("A closed connection reports that it is closed") func reportsThatItIsClosed() async throws {
         let connection = try await connect()
         await connection.close()
         await connection.close()
@@ -137,7 +144,7 @@ import Testing
         #expect(await connection.parameterStatus("server_version") == nil)
     }
 
-    @Test func `A connection without references is closed`() async throws {
+    @Test("A connection without references is closed") func closesWithoutReferences() async throws {
         let administrator = try await connect()
         let pid = try await connect().backendProcessIdentifier
         try await eventually("the session is gone") {
@@ -145,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `Rows stay readable after their connection was closed`() async throws {
+    @Test("Rows stay readable after their connection was closed") func rowsOutliveConnection() async throws {
         let connection = try await connect()
         let rows = try await connection.query("SELECT 'still here'")
         await connection.close()

@@ -1,11 +1,12 @@
 import FaultHarness
 import Foundation
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct NotificationTests {
-    @Test func `A notification ends the wait`() async throws {
+@Suite("Notifications", .database(migrated: false), .usualTimeLimit) struct NotificationTests {
+    @Test("A notification ends the wait") func endsWait() async throws {
         let listener = try await connect()
         let sender = try await connect()
         try await listener.execute(script: "LISTEN news")
@@ -17,7 +18,9 @@ import Testing
         #expect(notifications.map(\.senderProcessIdentifier) == [sender.backendProcessIdentifier])
     }
 
-    @Test func `Notifications of another session arrive if this session listens, and only then`() async throws {
+    @Test("Notifications of another session arrive if this session listens, and only then") func onlyIfListening()
+        async throws
+    {
         let listener = try await connect()
         let parameters = try ConnectionParameters(url: TestDatabase.current.url)
         #expect(try await !listener.receivesNotification(on: "news", from: parameters))
@@ -36,8 +39,10 @@ import Testing
         return (sender, proxy)
     }
 
-    @Test(.database(migrated: false, mostlyWaits: true))
-    func `A session that can connect but not notify is not waited for without a limit`() async throws {
+    @Test(
+        "A session that can connect but not notify is not waited for without a limit",
+        .database(migrated: false, mostlyWaits: true))
+    func senderThatCanNotNotify() async throws {
         let (sender, proxy) = try sender()
         defer { proxy.close() }
         let listener = try await connect()
@@ -54,8 +59,10 @@ import Testing
         #expect(error.code == .connectionFailed)
     }
 
-    @Test(.database(migrated: false, mostlyWaits: true))
-    func `A cancellation also stops the test of notifications while it looks for a pooler`() async throws {
+    @Test(
+        "A cancellation also stops the test of notifications while it looks for a pooler",
+        .database(migrated: false, mostlyWaits: true))
+    func cancelledLookForPooler() async throws {
         let (listener, proxy) = try await connectThroughProxy()
         defer { proxy.close() }
         let parameters = try ConnectionParameters(url: TestDatabase.current.url)
@@ -73,8 +80,8 @@ import Testing
         #expect(try await test.value.code == .cancelled)
     }
 
-    @Test(.database(migrated: false, mostlyWaits: true))
-    func `The notification of a slow server is waited for`() async throws {
+    @Test("The notification of a slow server is waited for", .database(migrated: false, mostlyWaits: true))
+    func slowServer() async throws {
         let (sender, proxy) = try sender()
         defer { proxy.close() }
         let (listener, observer) = (try await connect(), try await connect())
@@ -98,7 +105,7 @@ import Testing
         #expect(try await arrives)
     }
 
-    @Test func `A notification that arrives during a statement is kept`() async throws {
+    @Test("A notification that arrives during a statement is kept") func keptDuringStatement() async throws {
         let connection = try await connect()
         try await connection.execute(script: "LISTEN news; LISTEN \"More news\"")
         try await connection.execute(script: "NOTIFY news; NOTIFY \"More news\", '1'")
@@ -108,7 +115,7 @@ import Testing
         #expect(try await connection.notifications(waitingAtMost: .zero) == [])
     }
 
-    @Test func `Notifications that arrive during statements are kept up to a limit`() async throws {
+    @Test("Notifications that arrive during statements are kept up to a limit") func keptUpToLimit() async throws {
         let listener = try await connect()
         let sender = try await connect()
         try await listener.execute(script: "LISTEN news")
@@ -120,14 +127,14 @@ import Testing
         #expect(received.first?.payload == "n1")
     }
 
-    @Test func `A wait without a notification ends in time`() async throws {
+    @Test("A wait without a notification ends in time") func waitWithoutNotification() async throws {
         let connection = try await connect()
         let start = ContinuousClock.now
         #expect(try await connection.notifications(waitingAtMost: .milliseconds(100)) == [])
         #expect(start.duration(to: .now) >= .milliseconds(100))
     }
 
-    @Test func `A wake-up ends the current wait or the next wait`() async throws {
+    @Test("A wake-up ends the current wait or the next wait") func wakeUpEndsWait() async throws {
         let connection = try await connect()
         let begun = Flag()
         let current = Task {
@@ -154,7 +161,7 @@ import Testing
         #expect(next == [])
     }
 
-    @Test func `A cancelled task stops waiting for notifications`() async throws {
+    @Test("A cancelled task stops waiting for notifications") func cancelledWait() async throws {
         let connection = try await connect()
         let begun = Flag()
         let task = Task {

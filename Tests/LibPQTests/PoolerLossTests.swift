@@ -1,12 +1,13 @@
 import FaultHarness
 import LibPQ
 import Logging
+import TestLimit
 import TestPostgres
 import Testing
 
 @Suite(
     "Lost servers behind a pooler", .database(migrated: false), .enabled(if: PgBouncer.isInstalled, PgBouncer.missing),
-    .timeLimit(.minutes(30)))
+    .usualTimeLimit)
 struct PoolerLossTests {
     /// A URL of the test's server through the proxy.
     private func url(through proxy: FaultProxy) throws -> String {
@@ -15,7 +16,9 @@ struct PoolerLossTests {
         return direct.replacing(":\(port)/", with: ":\(proxy.ports[0])/")
     }
 
-    @Test func `A single statement whose answer is lost behind a pooler is reported as unknown`() async throws {
+    @Test("A single statement whose answer is lost behind a pooler is reported as unknown") func lostAnswer()
+        async throws
+    {
         let observer = try await connect()
         try await observer.execute("CREATE TABLE numbers (number bigint)")
         let port = try #require(
@@ -36,7 +39,9 @@ struct PoolerLossTests {
         #expect(try await observer.query("SELECT number FROM numbers").count == 1)
     }
 
-    @Test func `A session that ends during its single statement is reported as unknown behind a pooler`() async throws {
+    @Test("A session that ends during its single statement is reported as unknown behind a pooler") func endedSession()
+        async throws
+    {
         let observer = try await connect()
         try await observer.execute(
             script: """

@@ -1,7 +1,8 @@
 import LibPQ
+import TestLimit
 import Testing
 
-@Suite("Literals") struct QuotingTests {
+@Suite("Literals", .usualTimeLimit) struct QuotingTests {
     @Test(
         "A literal is read as it was written, wherever it stands",
         arguments: ["", "a", "it's", "''", #"o\'b"#, #"\\"#, "'\u{301}", #"E'x"#, "a', 'b"])

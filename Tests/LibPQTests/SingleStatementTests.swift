@@ -1,9 +1,10 @@
 import FaultHarness
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Transactions of a single statement", .commonDatabase, .timeLimit(.minutes(30)))
+@Suite("Transactions of a single statement", .commonDatabase, .usualTimeLimit)
 struct SingleStatementTests {
     private let insert: SQL = "INSERT INTO numbers VALUES (1) RETURNING number"
 
@@ -27,15 +28,17 @@ struct SingleStatementTests {
         try await connection.run { connection in try connection.transaction(of: statement).single().decode(0) }
     }
 
-    @Test(.database(migrated: false)) func `A single statement is committed, and returns its rows`() async throws {
+    @Test("A single statement is committed, and returns its rows", .database(migrated: false)) func commits()
+        async throws
+    {
         let (connection, observer) = (try await connectWithTable(seenByOthers: true), try await connect())
         #expect(try await run(insert, on: connection) == 1)
         #expect(await connection.transactionStatus == .idle)
         #expect(try await numbers(observer) == [1])
     }
 
-    @Test
-    func `The transaction of a single statement is READ COMMITTED and may write, whatever the session's defaults are`()
+    @Test("The transaction of a single statement is READ COMMITTED and may write, whatever the session's defaults are")
+    func modeOfTransaction()
         async throws
     {
         let connection = try await connectWithTable()
@@ -46,10 +49,12 @@ struct SingleStatementTests {
         #expect(found == "read committedoff")
     }
 
-    @Test(arguments: [
-        "INSERT INTO numbers VALUES (1), (1 / 0)", "INSERT INTO numbers VALUES (2), (2)", "SELECT FROM missing",
-    ])
-    func `A single statement that fails by itself or at COMMIT changes nothing, and the session can continue`(
+    @Test(
+        "A single statement that fails by itself or at COMMIT changes nothing, and the session can continue",
+        arguments: [
+            "INSERT INTO numbers VALUES (1), (1 / 0)", "INSERT INTO numbers VALUES (2), (2)", "SELECT FROM missing",
+        ])
+    func failsWithoutEffect(
         statement: String
     ) async throws {
         let connection = try await connectWithTable()
@@ -60,7 +65,7 @@ struct SingleStatementTests {
         #expect(try await run(insert, on: connection) == 1)
     }
 
-    @Test func `A single statement is refused within another transaction`() async throws {
+    @Test("A single statement is refused within another transaction") func refusedWithinTransaction() async throws {
         let connection = try await connectWithTable()
         let insert = insert
         try await connection.run { connection in
@@ -72,7 +77,9 @@ struct SingleStatementTests {
         #expect(try await numbers(connection) == [])
     }
 
-    @Test func `A cancelled single statement changes nothing, and the connection stays usable`() async throws {
+    @Test("A cancelled single statement changes nothing, and the connection stays usable") func cancelledStatement()
+        async throws
+    {
         let connection = try await connectWithTable()
         let task = Task {
             try await run("INSERT INTO numbers SELECT 1 FROM pg_sleep(60) RETURNING number", on: connection)
@@ -83,7 +90,8 @@ struct SingleStatementTests {
         #expect(try await numbers(connection) == [])
     }
 
-    @Test(.database(migrated: false)) func `A session that ends during its single statement has changed nothing`()
+    @Test("A session that ends during its single statement has changed nothing", .database(migrated: false))
+    func endedDuringStatement()
         async throws
     {
         let (connection, observer) = (try await connectWithTable(seenByOthers: true), try await connect())
@@ -94,8 +102,10 @@ struct SingleStatementTests {
         #expect(try await numbers(observer) == [])
     }
 
-    @Test(.database(migrated: false))
-    func `A session that ends during the COMMIT of a single statement is reported as unknown`() async throws {
+    @Test(
+        "A session that ends during the COMMIT of a single statement is reported as unknown", .database(migrated: false)
+    )
+    func endedDuringCommit() async throws {
         let (connection, observer) = (try await connectWithTable(seenByOthers: true), try await connect())
         try await observer.execute(
             script: """
@@ -107,8 +117,10 @@ struct SingleStatementTests {
         #expect(try await numbers(observer) == [])
     }
 
-    @Test(.database(migrated: false))
-    func `A single statement whose answer is lost is reported as unknown, and may have succeeded`() async throws {
+    @Test(
+        "A single statement whose answer is lost is reported as unknown, and may have succeeded",
+        .database(migrated: false))
+    func lostAnswer() async throws {
         let observer = try await connectWithTable(seenByOthers: true)
         let (connection, proxy) = try await connectThroughProxy()
         defer { proxy.close() }
@@ -119,7 +131,8 @@ struct SingleStatementTests {
         #expect(try await numbers(observer) == [1])
     }
 
-    @Test func `A single statement whose own answer is lost is reported as unknown, because COMMIT was sent with it`()
+    @Test("A single statement whose own answer is lost is reported as unknown, because COMMIT was sent with it")
+    func lostOwnAnswer()
         async throws
     {
         let (connection, proxy) = try await connectThroughProxy()

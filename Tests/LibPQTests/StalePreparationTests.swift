@@ -1,10 +1,12 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Prepared statements that the server lost", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Prepared statements that the server lost", .database(migrated: false), .usualTimeLimit)
 struct StalePreparationTests {
-    @Test func `A single statement is sent again if its prepared statement was deallocated or its table was changed`()
+    @Test("A single statement is sent again if its prepared statement was deallocated or its table was changed")
+    func sentAgain()
         async throws
     {
         let (connection, observer) = (try await connect(), try await connect())
@@ -22,7 +24,8 @@ struct StalePreparationTests {
         #expect(await connection.transactionStatus == .idle)
     }
 
-    @Test func `A session that ends during its single statement has changed nothing, also after a DEALLOCATE`()
+    @Test("A session that ends during its single statement has changed nothing, also after a DEALLOCATE")
+    func endedAfterDeallocate()
         async throws
     {
         let connection = try await connect()
@@ -38,7 +41,7 @@ struct StalePreparationTests {
         #expect(error.code == .connectionLost && error.sqlState == .adminShutdown)
     }
 
-    @Test func `A COMMIT that was never sent is no unknown outcome`() async throws {
+    @Test("A COMMIT that was never sent is no unknown outcome") func commitNeverSent() async throws {
         let (connection, observer) = (try await connect(), try await connect())
         let error = try await postgresError {
             try await connection.run { connection in
@@ -51,8 +54,10 @@ struct StalePreparationTests {
         #expect(try await observer.query("SELECT 1").count == 1)
     }
 
-    @Test(.commonDatabase, arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"])
-    func `No line of the server's text begins at the left margin`(lineEnd: String) async throws {
+    @Test(
+        "No line of the server's text begins at the left margin", .commonDatabase,
+        arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"])
+    func indentsServerText(lineEnd: String) async throws {
         let connection = try await connect()
         let error = try await postgresError {
             try await connection.execute("SELECT 1 / 0, \("first\(lineEnd)forged")::bigint")

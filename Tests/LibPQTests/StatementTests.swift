@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct StatementTests {
-    @Test func `A statement returns the number of rows that it changed`() async throws {
+@Suite("Statements", .commonDatabase, .usualTimeLimit) struct StatementTests {
+    @Test("A statement returns the number of rows that it changed") func numberOfChangedRows() async throws {
         let connection = try await connect()
         #expect(try await connection.execute("CREATE TEMPORARY TABLE numbers (number bigint)") == 0)
         #expect(try await connection.execute("INSERT INTO numbers SELECT generate_series(1, 5)") == 5)
@@ -15,7 +16,9 @@ import Testing
         #expect(try rows[0].decode("number", as: Int64.self) == 1)
     }
 
-    @Test func `Columns are decoded by the cases of an enumeration, from any column on`() async throws {
+    @Test("Columns are decoded by the cases of an enumeration, from any column on") func columnsOfEnumeration()
+        async throws
+    {
         enum Column: Int {
             case name, price
         }
@@ -26,7 +29,9 @@ import Testing
         #expect(try row.decode(Column.price, from: 2, as: Int.self) == 5)
     }
 
-    @Test(.database(migrated: false)) func `An error contains all fields that the server reports`() async throws {
+    @Test("An error contains all fields that the server reports", .database(migrated: false)) func allFieldsOfError()
+        async throws
+    {
         let connection = try await connect()
         try await connection.execute(
             script: """
@@ -55,7 +60,7 @@ import Testing
         #expect(misspelt.position == 8)
     }
 
-    @Test func `An error can be caught by its SQLSTATE`() async throws {
+    @Test("An error can be caught by its SQLSTATE") func catchesBySQLState() async throws {
         let connection = try await connect()
         var matched = ""
         do {
@@ -70,7 +75,9 @@ import Testing
         #expect(matched == "undefined table")
     }
 
-    @Test(.database(migrated: false)) func `A script of several statements is one transaction`() async throws {
+    @Test("A script of several statements is one transaction", .database(migrated: false)) func scriptIsTransaction()
+        async throws
+    {
         let connection = try await connect()
         let error = try await postgresError {
             try await connection.execute(
@@ -82,13 +89,15 @@ import Testing
         #expect(try await connection.query("SELECT 1 FROM pg_class WHERE relname IN ('one', 'two')").count == 2)
     }
 
-    @Test func `An empty statement does nothing`() async throws {
+    @Test("An empty statement does nothing") func emptyStatement() async throws {
         let connection = try await connect()
         try await connection.execute(script: " -- nothing\n")
         #expect(try await connection.query("").isEmpty)
     }
 
-    @Test func `COPY as an ordinary statement is refused, and the connection stays usable`() async throws {
+    @Test("COPY as an ordinary statement is refused, and the connection stays usable") func copyAsStatement()
+        async throws
+    {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TEMPORARY TABLE numbers (number bigint)")
         for script in ["COPY numbers FROM STDIN", "COPY (SELECT generate_series(1, 100000)) TO STDOUT"] {
@@ -98,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `A statement with too many parameters is refused`() async throws {
+    @Test("A statement with too many parameters is refused") func tooManyParameters() async throws {
         let connection = try await connect()
         let values = (0..<70_000).map { number -> SQL in "\(number)" }
         let error = try await postgresError { _ = try await connection.query("SELECT 1 IN (\(values.joined()))") }
@@ -107,14 +116,14 @@ import Testing
         #expect(try await connection.query("SELECT 7")[0].decode(0) == 7)
     }
 
-    @Test func `A large answer to a large query is received completely`() async throws {
+    @Test("A large answer to a large query is received completely") func largeAnswer() async throws {
         let connection = try await connect()
         let texts = (0..<20).map { String(repeating: "\($0 % 10)", count: 1 << 20) }
         let rows = try await connection.query("SELECT unnest(\(texts)), repeat('x', 1048576)")
         #expect(try rows.map { try $0.decode(0) } == texts)
     }
 
-    @Test func `A prepared statement is parsed only once`() async throws {
+    @Test("A prepared statement is parsed only once") func parsedOnce() async throws {
         let connection = try await connect()
         for number in 0..<10 {
             #expect(try await connection.query("SELECT \(number) + 1", prepared: true)[0].decode(0) == number + 1)
@@ -124,7 +133,9 @@ import Testing
         #expect(try statements.map { try $0.decode(0) } == ["SELECT $1 + 1", "SELECT $1::text"])
     }
 
-    @Test func `A prepared statement fails once after its table changed, and is then parsed again`() async throws {
+    @Test("A prepared statement fails once after its table changed, and is then parsed again") func parsedAgain()
+        async throws
+    {
         let connection = try await connect()
         try await connection.execute(script: "CREATE TEMPORARY TABLE numbers (number bigint)")
         _ = try await connection.query("SELECT * FROM numbers", prepared: true)
@@ -136,7 +147,9 @@ import Testing
         #expect(try row.decode("name") == "one")
     }
 
-    @Test func `Prepared statements that differ only in Unicode normalization are kept apart`() async throws {
+    @Test("Prepared statements that differ only in Unicode normalization are kept apart") func unicodeNormalization()
+        async throws
+    {
         let connection = try await connect()
         for letter in ["\u{e9}", "e\u{301}"] {
             let text = try await connection.query("SELECT '\(unsafeRaw: letter)'", prepared: true)[0].decode(
@@ -145,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `Statements beyond the limit of prepared statements are parsed each time`() async throws {
+    @Test("Statements beyond the limit of prepared statements are parsed each time") func beyondLimit() async throws {
         let connection = try await connect()
         for number in 0..<300 {
             #expect(
@@ -154,7 +167,7 @@ import Testing
         #expect(try await connection.query("SELECT count(*) FROM pg_prepared_statements")[0].decode(0) == 256)
     }
 
-    @Test func `Statements that can't be prepared don't count towards the limit`() async throws {
+    @Test("Statements that can't be prepared don't count towards the limit") func unpreparedDoNotCount() async throws {
         let connection = try await connect()
         for _ in 0..<300 {
             await #expect(throws: PostgresError.self) {
@@ -165,12 +178,14 @@ import Testing
         #expect(try await connection.query("SELECT count(*) FROM pg_prepared_statements")[0].decode(0) == 1)
     }
 
-    @Test func `The client encoding is UTF-8 even if the parameters ask for another encoding`() async throws {
+    @Test("The client encoding is UTF-8 even if the parameters ask for another encoding") func clientEncoding()
+        async throws
+    {
         let connection = try await connect { $0["client_encoding"] = "LATIN1" }
         #expect(await connection.parameterStatus("client_encoding") == "UTF8")
     }
 
-    @Test func `Notices and warnings of the server are logged`() async throws {
+    @Test("Notices and warnings of the server are logged") func logsNotices() async throws {
         let recorder = LogRecorder()
         let connection = try await connect(logger: recorder.logger())
         try await connection.execute(

@@ -1,12 +1,12 @@
 import FaultHarness
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-/// The server of each test waits for a standby that is not there.
 @Suite(
     "COMMIT that waits for a synchronous standby",
-    .database(migrated: false, on: .own(settings: ["synchronous_standby_names": "nobody"])), .timeLimit(.minutes(30)))
+    .database(migrated: false, on: .withMissingStandby), .usualTimeLimit)
 struct SynchronousCommitTests {
     private func insert(on connection: Connection, isSingleStatement: Bool) async throws {
         let insert: SQL = "INSERT INTO numbers VALUES (1)"
@@ -29,8 +29,8 @@ struct SynchronousCommitTests {
         ).isEmpty
     }
 
-    @Test(arguments: [true, false])
-    func `A cancelled task does not end the wait, and is told that the outcome is unknown`(isSingleStatement: Bool)
+    @Test("A cancelled task does not end the wait, and is told that the outcome is unknown", arguments: [true, false])
+    func cancelledTask(isSingleStatement: Bool)
         async throws
     {
         try await makeTable()
@@ -48,8 +48,8 @@ struct SynchronousCommitTests {
         #expect(try await waitsForStandby(process))
     }
 
-    @Test
-    func `A cancellation that reaches COMMIT instead of the single statement before it makes the outcome unknown`()
+    @Test("A cancellation that reaches COMMIT instead of the single statement before it makes the outcome unknown")
+    func cancelsCommit()
         async throws
     {
         try await makeTable()

@@ -1,9 +1,10 @@
 import FaultHarness
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct TransactionTests {
+@Suite("Transactions", .commonDatabase, .usualTimeLimit) struct TransactionTests {
     struct Interruption: Error {}
 
     /// Only a test with a database of its own may have a table that other sessions see.
@@ -20,7 +21,9 @@ import Testing
         try await connection.query("SELECT number FROM numbers ORDER BY number").map { try $0.decode(0) }
     }
 
-    @Test func `A transaction commits the work of its body, and returns the body's value`() async throws {
+    @Test("A transaction commits the work of its body, and returns the body's value") func returnsValueOfBody()
+        async throws
+    {
         let connection = try await connectWithTable()
         let count = try await connection.run { connection in
             try connection.transaction { connection in
@@ -33,7 +36,7 @@ import Testing
         #expect(try await numbers(connection) == [1, 2])
     }
 
-    @Test func `A transaction is rolled back if its body throws`() async throws {
+    @Test("A transaction is rolled back if its body throws") func bodyThrows() async throws {
         let connection = try await connectWithTable()
         await #expect(throws: Interruption.self) {
             try await connection.run { connection in
@@ -47,7 +50,7 @@ import Testing
         #expect(try await numbers(connection) == [])
     }
 
-    @Test func `A transaction throws the typed error of its body`() async throws {
+    @Test("A transaction throws the typed error of its body") func typedError() async throws {
         let connection = try await connectWithTable()
         func insertTwice() async throws(PostgresError) {
             try await connection.run { connection throws(PostgresError) in
@@ -66,7 +69,9 @@ import Testing
         }
     }
 
-    @Test func `A transaction sets its isolation level and access mode, regardless of the defaults`() async throws {
+    @Test("A transaction sets its isolation level and access mode, regardless of the defaults") func levelAndMode()
+        async throws
+    {
         let connection = try await connect()
         try await connection.execute(
             script: """
@@ -88,12 +93,14 @@ import Testing
         #expect(try second.decode(1) == "on")
     }
 
-    @Test(arguments: [
-        (#""$user", public"#, #""$user", public"#), ("", #""""#), ("evil, pg_catalog", #"evil,"""#),
-        ("pg_catalog, evil", #""", evil"#), (#"a,PG_Catalog , "pg_catalog",b"#, #"a,"","",b"#),
-        (#"pg_catalogue, my_pg_catalog, "x pg_catalog""#, #"pg_catalogue, my_pg_catalog, "x pg_catalog""#),
-    ])
-    func `pg_catalog is searched first, then the session's search path, and temporary objects last`(
+    @Test(
+        "pg_catalog is searched first, then the session's search path, and temporary objects last",
+        arguments: [
+            (#""$user", public"#, #""$user", public"#), ("", #""""#), ("evil, pg_catalog", #"evil,"""#),
+            ("pg_catalog, evil", #""", evil"#), (#"a,PG_Catalog , "pg_catalog",b"#, #"a,"","",b"#),
+            (#"pg_catalogue, my_pg_catalog, "x pg_catalog""#, #"pg_catalogue, my_pg_catalog, "x pg_catalog""#),
+        ])
+    func orderOfSchemas(
         path: String, expected: String
     ) async throws {
         let connection = try await connect()
@@ -114,7 +121,8 @@ import Testing
         #expect(try await connection.query(statement)[0].decode(0) == path)
     }
 
-    @Test func `A part of a transaction searches only pg_catalog, and the rest what it searched before`() async throws {
+    @Test("A part of a transaction searches only pg_catalog, and the rest what it searched before")
+    func partSearchesOnlyCatalog() async throws {
         let connection = try await connect()
         let path: SQL = "SELECT pg_catalog.current_setting('search_path')"
         let paths: [String] = try await connection.run { connection in
@@ -135,7 +143,8 @@ import Testing
         #expect(paths == [sessions, "pg_catalog, pg_temp", sessions, sessions])
     }
 
-    @Test(.database(migrated: false)) func `Objects are created in the first schema of the session's search path`()
+    @Test("Objects are created in the first schema of the session's search path", .database(migrated: false))
+    func createsInFirstSchema()
         async throws
     {
         let connection = try await connect()
@@ -146,7 +155,8 @@ import Testing
         #expect(try await connection.query("SELECT FROM first.made").isEmpty)
     }
 
-    @Test func `A caller's transaction keeps the session's search path, and may choose its isolation level`()
+    @Test("A caller's transaction keeps the session's search path, and may choose its isolation level")
+    func callersTransaction()
         async throws
     {
         let connection = try await connect()
@@ -160,7 +170,7 @@ import Testing
         #expect(try inside.decode(0) == "public, pg_catalog")
     }
 
-    @Test func `Settings of a transaction end with the transaction`() async throws {
+    @Test("Settings of a transaction end with the transaction") func settingsEnd() async throws {
         let connection = try await connect()
         let settings = [("lock_timeout", "1234ms"), ("app.Quote", "a'\\b"), ("TimeZone", "UTC")]
         let inside = try await connection.run { connection in
@@ -173,7 +183,7 @@ import Testing
         #expect(try await connection.query("SELECT current_setting('lock_timeout')")[0].decode(0) == "0")
     }
 
-    @Test func `A refused setting leaves no transaction open`() async throws {
+    @Test("A refused setting leaves no transaction open") func refusedSetting() async throws {
         let connection = try await connect()
         let error = try await postgresError {
             try await connection.run { connection in
@@ -184,7 +194,7 @@ import Testing
         #expect(await connection.transactionStatus == .idle)
     }
 
-    @Test func `Nested transactions are refused`() async throws {
+    @Test("Nested transactions are refused") func nested() async throws {
         let connection = try await connect()
         let error = try await postgresError {
             try await connection.run { connection in
@@ -195,7 +205,7 @@ import Testing
         #expect(await connection.transactionStatus == .idle)
     }
 
-    @Test func `A transaction fails if its body hides a failed statement`() async throws {
+    @Test("A transaction fails if its body hides a failed statement") func hiddenFailure() async throws {
         let connection = try await connectWithTable()
         let error = try await postgresError {
             try await connection.run { connection in
@@ -210,7 +220,7 @@ import Testing
         #expect(try await numbers(connection) == [])
     }
 
-    @Test func `A transaction that COMMIT refuses has no effect`() async throws {
+    @Test("A transaction that COMMIT refuses has no effect") func refusedCommit() async throws {
         let connection = try await connectWithTable()
         let error = try await postgresError {
             try await connection.run { connection in
@@ -226,7 +236,7 @@ import Testing
         #expect(try await numbers(connection) == [])
     }
 
-    @Test func `A savepoint undoes only its own part`() async throws {
+    @Test("A savepoint undoes only its own part") func savepointUndoesItsPart() async throws {
         let connection = try await connectWithTable()
         try await connection.run { connection in
             try connection.transaction { connection in
@@ -252,7 +262,8 @@ import Testing
         #expect(try await numbers(connection) == [1, 4])
     }
 
-    @Test func `A savepoint fails if its body hides a failed statement, and the transaction continues`() async throws {
+    @Test("A savepoint fails if its body hides a failed statement, and the transaction continues")
+    func hiddenFailureInSavepoint() async throws {
         let connection = try await connectWithTable()
         try await connection.run { connection in
             try connection.transaction { connection in
@@ -269,8 +280,8 @@ import Testing
         #expect(try await numbers(connection) == [3])
     }
 
-    @Test(.database(migrated: false))
-    func `A COMMIT whose answer is lost is reported as unknown, and may have succeeded`() async throws {
+    @Test("A COMMIT whose answer is lost is reported as unknown, and may have succeeded", .database(migrated: false))
+    func lostAnswerToCommit() async throws {
         let observer = try await connectWithTable(seenByOthers: true)
         let (connection, proxy) = try await connectThroughProxy()
         defer { proxy.close() }
@@ -282,8 +293,10 @@ import Testing
         #expect(try await numbers(observer) == [1])
     }
 
-    @Test(.database(migrated: false))
-    func `A COMMIT during which the session ends is reported as unknown, and may have failed`() async throws {
+    @Test(
+        "A COMMIT during which the session ends is reported as unknown, and may have failed", .database(migrated: false)
+    )
+    func endedDuringCommit() async throws {
         let observer = try await connectWithTable(seenByOthers: true)
         try await observer.execute(
             script: """
@@ -308,9 +321,10 @@ import Testing
         }
     }
 
-    @Test
-    func
-        `A transaction after users' triggers begins without the search_path and the advisory locks that one of them left`()
+    @Test(
+        "A transaction after users' triggers begins without the search_path and the advisory locks that one of them left"
+    )
+    func leftoversOfTriggers()
         async throws
     {
         let connection = try await connect()

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite(.commonDatabase, .timeLimit(.minutes(30))) struct TrialTests {
+@Suite("Trials", .commonDatabase, .usualTimeLimit) struct TrialTests {
     /// Tries groups in a transaction that has inserted the number 0, and returns what is in the table afterwards.
     private func tryOut(
         _ groups: [[SQL]], on connection: Connection
@@ -24,7 +25,9 @@ import Testing
         if case .failure(let error) = outcome { error.sqlState } else { nil }
     }
 
-    @Test func `Each group of a trial returns its rows or its error, and all groups are undone`() async throws {
+    @Test("Each group of a trial returns its rows or its error, and all groups are undone") func groupsAreUndone()
+        async throws
+    {
         let connection = try await connect()
         let (outcomes, numbers) = try await tryOut(
             [[insert(1), insert(2)], [insert(3), insert(0), insert(4)], [], [insert(1)]], on: connection)
@@ -36,7 +39,7 @@ import Testing
         #expect(await connection.transactionStatus == .idle)
     }
 
-    @Test func `Settings of a group end with the group`() async throws {
+    @Test("Settings of a group end with the group") func settingsEndWithGroup() async throws {
         let connection = try await connect()
         let show: SQL = "SELECT current_setting('lock_timeout')"
         let (outcomes, _) = try await tryOut([["SET LOCAL lock_timeout = '7ms'", show], [show]], on: connection)
@@ -44,7 +47,7 @@ import Testing
         #expect(try outcomes[1].get()[0].single().decode(0) == "0")
     }
 
-    @Test func `A trial that is larger than the socket's buffers succeeds`() async throws {
+    @Test("A trial that is larger than the socket's buffers succeeds") func largeTrial() async throws {
         let connection = try await connect()
         let text = String(repeating: "x", count: 100_000)
         let (outcomes, _) = try await tryOut((0..<200).map { _ in ["SELECT \(text)"] }, on: connection)
@@ -52,7 +55,7 @@ import Testing
         for outcome in outcomes { #expect(try outcome.get()[0].single().decode(0) == text) }
     }
 
-    @Test func `A statement that can't be parsed undoes only its trial`() async throws {
+    @Test("A statement that can't be parsed undoes only its trial") func unparsableStatement() async throws {
         let connection = try await connect()
         try await connection.run { connection in
             try connection.transaction { connection in
@@ -64,7 +67,7 @@ import Testing
         #expect(try await connection.query("SELECT FROM numbers").count == 1)
     }
 
-    @Test func `A trial succeeds again after its table has changed`() async throws {
+    @Test("A trial succeeds again after its table has changed") func changedTable() async throws {
         let connection = try await connect()
         let read: SQL = "SELECT * FROM numbers"
         _ = try await tryOut([[read]], on: connection)
@@ -79,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `A connection that breaks during a trial is lost`() async throws {
+    @Test("A connection that breaks during a trial is lost") func brokenConnection() async throws {
         let (connection, other) = (try await connect(), try await connect())
         let process = connection.backendProcessIdentifier
         async let trial = connection.run { connection in

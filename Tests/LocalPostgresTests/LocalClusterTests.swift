@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
 
 @testable import LocalPostgres
 
-@Suite("Private server", .timeLimit(.minutes(30)))
+@Suite("Private server", .usualTimeLimit)
 struct LocalClusterTests {
     @Test("A private server answers on its socket without a password, and on TCP with a password; it takes settings")
     func answersBothWays() async throws {

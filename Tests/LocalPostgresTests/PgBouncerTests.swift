@@ -1,11 +1,12 @@
 import LibPQ
 import Logging
+import TestLimit
 import TestPostgres
 import Testing
 
 @Suite(
     "PgBouncer for tests", .database(migrated: false), .enabled(if: PgBouncer.isInstalled, PgBouncer.missing),
-    .timeLimit(.minutes(30)))
+    .usualTimeLimit)
 struct PgBouncerTests {
     private let logger = Logger(label: "PgBouncerTests") { _ in SwiftLogNoOpLogHandler() }
 

@@ -1,8 +1,9 @@
 import LocalPostgres
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Database of a test", .timeLimit(.minutes(30)))
+@Suite("Database of a test", .usualTimeLimit)
 struct TestDatabaseTests {
     @Test("A test's database has Brocot's schema", .database)
     func isMigrated() async throws {

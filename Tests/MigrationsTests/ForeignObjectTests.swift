@@ -1,11 +1,12 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Migrations
 
 /// The owner of an object in schema `brocot` can run code with the rights of the role that migrates.
-@Suite("Objects of other roles in schema brocot", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Objects of other roles in schema brocot", .database(migrated: false), .usualTimeLimit)
 struct ForeignObjectTests {
     @Test("migrate up refuses a schema and a history that another role made, and runs none of their triggers")
     func premadeHistory() async throws {

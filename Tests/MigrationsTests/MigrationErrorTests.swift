@@ -1,11 +1,12 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Migrations
 
 /// The place that an error in a migration names.
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigrationErrorTests {
+@Suite("Errors of migrations", .database(migrated: false), .usualTimeLimit) struct MigrationErrorTests {
     @Test("An error shows the place of a syntax error in a later statement") func showsASyntaxErrorInALaterStatement()
         async throws
     {

@@ -1,11 +1,12 @@
 import LibPQ
 import Synchronization
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Migrations
 
-@Suite(.database(migrated: false), .timeLimit(.minutes(30))) struct MigrationLockTests {
+@Suite("Locks of migrations", .database(migrated: false), .usualTimeLimit) struct MigrationLockTests {
     private static let lock: SQL = "SELECT pg_advisory_lock(\(MigrationQueries.lock.key))"
     private static let unlock: SQL = "SELECT pg_advisory_unlock(\(MigrationQueries.lock.key))"
 
@@ -182,13 +183,14 @@ import Testing
         let first = "CREATE TABLE brocot.a ()"
         let connection = try await database.connect()
         _ = try await Migrator(connection: connection, set: try migrations(first)).up()
-        let holder = try await database.connect()
+        let (holder, other) = try await (database.connect(), database.connect())
         try await holder.execute(script: "BEGIN; TABLE brocot.a")
         let set = try migrations(first, "PREPARE \"All\" AS SELECT 1; ALTER TABLE brocot.a ADD COLUMN b integer")
         let migrated = Task { try await Migrator(connection: connection, set: set, lockTimeout: .seconds(180)).up() }
+        // Three times, so that the migration was tried again.
         for _ in 1...3 {
             try await database.waitUntilBlocked(connection, by: holder)
-            try await holder.execute(script: "SELECT pg_sleep(0.6)")
+            try await other.execute(script: "SET lock_timeout = '30s'; TABLE brocot.a")
         }
         try await holder.execute(script: "COMMIT")
         #expect(try await migrated.value.map(\.version) == [2])

@@ -1,10 +1,11 @@
 import FoundationEssentials
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Migrations
 
-@Suite(.timeLimit(.minutes(30))) struct MigrationSetTests {
+@Suite("Files of migrations", .usualTimeLimit) struct MigrationSetTests {
     private func load(_ files: (String, String)...) throws -> MigrationSet {
         try MigrationSet(files: files.map { (name: $0.0, text: $0.1) }, directory: "dir")
     }

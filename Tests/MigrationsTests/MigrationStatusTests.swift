@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import Testing
 
 @testable import Migrations
 
-@Suite(.timeLimit(.minutes(30))) struct MigrationStatusTests {
+@Suite("Status of the migrations", .usualTimeLimit) struct MigrationStatusTests {
     private static let set: MigrationSet = {
         do {
             return try MigrationSet(

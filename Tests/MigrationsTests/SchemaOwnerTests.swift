@@ -1,12 +1,13 @@
 import FoundationEssentials
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Migrations
 
 /// Migrations run as the owner of schema `brocot`, whoever runs them.
-@Suite("The owner of the schema", .database(migrated: false), .timeLimit(.minutes(30))) struct SchemaOwnerTests {
+@Suite("The owner of the schema", .database(migrated: false), .usualTimeLimit) struct SchemaOwnerTests {
     private static let first = """
         CREATE TABLE brocot.a (id bigint GENERATED ALWAYS AS IDENTITY);
         CREATE FUNCTION brocot.f() RETURNS integer LANGUAGE sql RETURN 1;

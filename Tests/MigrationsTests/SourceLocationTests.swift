@@ -1,8 +1,9 @@
+import TestLimit
 import Testing
 
 @testable import Migrations
 
-@Suite(.timeLimit(.minutes(30))) struct SourceLocationTests {
+@Suite("Places in a file of SQL", .usualTimeLimit) struct SourceLocationTests {
     @Test("Lines and characters are counted from one") func countsLinesAndCharactersFromOne() {
         let location = SourceLocation(path: "a.sql", text: "SELECT 1;\nSELEC 2;\n", offset: 10)
         #expect("\(location)" == "a.sql:2:1")

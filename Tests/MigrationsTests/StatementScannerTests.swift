@@ -1,8 +1,9 @@
+import TestLimit
 import Testing
 
 @testable import Migrations
 
-@Suite(.timeLimit(.minutes(30))) struct StatementScannerTests {
+@Suite("Scanner of statements", .usualTimeLimit) struct StatementScannerTests {
     @Test(
         "The scanner ends statements where psql ends them",
         arguments: [

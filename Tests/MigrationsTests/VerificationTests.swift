@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Migrations
 
-@Suite(.database, .timeLimit(.minutes(30))) struct VerificationTests {
+@Suite("Verification of the schema", .database, .usualTimeLimit) struct VerificationTests {
     @Test("Verification finds no difference after the migrations") func findsNothingAfterMigrating() async throws {
         let connection = try await TestDatabase.current.connect()
         let comparison = try await Migrator(connection: connection).verify()

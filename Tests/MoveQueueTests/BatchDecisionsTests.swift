@@ -1,10 +1,11 @@
 import LibPQ
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Decisions of a batch") struct BatchDecisionsTests {
+@Suite("Decisions of a batch", .usualTimeLimit) struct BatchDecisionsTests {
     private let s = ListIdentifier("s")
     private let t = ListIdentifier("t")
     private let u = ListIdentifier("u")

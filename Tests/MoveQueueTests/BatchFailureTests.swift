@@ -1,10 +1,11 @@
+import TestLimit
 import Testing
 
 @testable import LibPQ
 @testable import MoveQueue
 
-@Suite("Failures of batches", .timeLimit(.minutes(30))) struct BatchFailureTests {
-    @Test("Reading was too slow if the server cancelled a statement that reads, and no other one")
+@Suite("Failures of batches", .usualTimeLimit) struct BatchFailureTests {
+    @Test("Only the cancellation of a statement that reads counts as reading that was too slow")
     func readingTooSlow() {
         let timeOut = PostgresError(fields: .init(code: .server, message: "canceled", sqlState: .queryCanceled))
         #expect(BatchFailure(.database(timeOut), happenedWhileReading: true).wasReadingTooSlow)

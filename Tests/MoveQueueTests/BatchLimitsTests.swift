@@ -1,14 +1,15 @@
 import LibPQ
 import Ordering
 import QueueHarness
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Batches with low limits", .database, .timeLimit(.minutes(30)))
+@Suite("Batches with low limits", .database, .usualTimeLimit)
 struct BatchLimitsTests {
-    private static let limitedToFifty: QueueConfiguration = {
+    private static let limitedTo5500Bytes: QueueConfiguration = {
         var configuration = QueueConfiguration()
         configuration.limits.bytes = 5_500
         return configuration
@@ -27,7 +28,7 @@ struct BatchLimitsTests {
     func smallBeforeLarge() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue([move("large 1", items: 60), move("large 2", items: 60), move("small")])
-        var worker = QueueWorker(Self.limitedToFifty)
+        var worker = QueueWorker(Self.limitedTo5500Bytes)
         _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         #expect(try await pendingLists(fixture) == ["large 1", "large 2"])
     }
@@ -36,7 +37,7 @@ struct BatchLimitsTests {
     func largeAlone() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((1...4).map { move("large \($0)", items: 60) })
-        var worker = QueueWorker(Self.limitedToFifty)
+        var worker = QueueWorker(Self.limitedTo5500Bytes)
         for left in [3, 2, 1, 0] {
             _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
             #expect(try await pendingLists(fixture).count == left)
@@ -47,7 +48,7 @@ struct BatchLimitsTests {
     func largeBesideSmall() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((1...3).map { move("large \($0)", items: 60) })
-        var worker = QueueWorker(Self.limitedToFifty)
+        var worker = QueueWorker(Self.limitedTo5500Bytes)
         for _ in 1...6 {
             try await fixture.enqueue([move("small 1"), move("small 2")])
             _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
@@ -59,7 +60,7 @@ struct BatchLimitsTests {
     func smallAmongMany() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((100..<140).map { move("\($0)", items: 60) } + [move("099")])
-        var worker = QueueWorker(Self.limitedToFifty)
+        var worker = QueueWorker(Self.limitedTo5500Bytes)
         var share = BatchShare.atStart
         var batches = 0
         while try await pendingLists(fixture).contains("099"), batches < 100 {
@@ -122,7 +123,7 @@ struct BatchLimitsTests {
     func deepList() async throws {
         let fixture = try await QueueFixture()
         try await fixture.enqueue((1...100).map { _ in move("deep", items: 5) } + [move("shallow")])
-        var worker = QueueWorker(Self.limitedToFifty)
+        var worker = QueueWorker(Self.limitedTo5500Bytes)
         _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
         let pending = try await pendingLists(fixture)
         #expect(!pending.contains("shallow") && (1..<100).contains(pending.count), "\(pending.count)")
@@ -135,7 +136,7 @@ struct BatchLimitsTests {
         let anchored = Move(
             list: ListIdentifier(long), items: ["x"], action: .place(.before(long), from: long + "2"))
         try await fixture.enqueue((1...10).map { _ in anchored })
-        var worker = QueueWorker(Self.limitedToFifty)
+        var worker = QueueWorker(Self.limitedTo5500Bytes)
         guard case .decided(let report) = try await worker.runTurnDespiteTimeout(on: fixture.connection) else {
             Issue.record("nothing was decided")
             return

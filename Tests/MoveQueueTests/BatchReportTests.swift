@@ -1,9 +1,10 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Reports of batches", .timeLimit(.minutes(30))) struct BatchReportTests {
+@Suite("Reports of batches", .usualTimeLimit) struct BatchReportTests {
     private func lists(_ names: String...) -> [ListIdentifier] { names.map { ListIdentifier($0) } }
 
     @Test("A list is unavailable if another session has its lock, has locked its rows, or has a list that it needs")

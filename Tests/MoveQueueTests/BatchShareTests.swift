@@ -1,7 +1,8 @@
 import MoveQueue
+import TestLimit
 import Testing
 
-@Suite("Share of a batch", .timeLimit(.minutes(30))) struct BatchShareTests {
+@Suite("Share of a batch", .usualTimeLimit) struct BatchShareTests {
     @Test("The share of a batch halves with each failure and doubles with each success")
     func halvesAndDoubles() {
         var share = BatchShare()

@@ -1,10 +1,11 @@
 import LibPQ
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Closed batches", .timeLimit(.minutes(30)))
+@Suite("Closed batches", .usualTimeLimit)
 struct ClosedBatchTests {
     private func list(_ name: String) -> ListIdentifier { ListIdentifier(orderedTable: "items", key: name) }
 

@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Common table expressions", .timeLimit(.minutes(30))) struct CommonTableExpressionTests {
+@Suite("Common table expressions", .usualTimeLimit) struct CommonTableExpressionTests {
     private func words(_ statement: SQL) -> String {
         statement.text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     }

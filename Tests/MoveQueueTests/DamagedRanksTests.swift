@@ -3,10 +3,11 @@ import MoveQueue
 import Ordering
 import OrderingModel
 import QueueHarness
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Ranks that give no order", .database, .timeLimit(.minutes(30)))
+@Suite("Ranks that give no order", .database, .usualTimeLimit)
 struct DamagedRanksTests {
     private func place(_ item: String, _ placement: Placement, in list: String) -> Move {
         Move(list: ListIdentifier(list, of: "items"), items: [item], action: .place(placement))

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Deadlocks between an application and a daemon", .database, .timeLimit(.minutes(30)))
+@Suite("Deadlocks between an application and a daemon", .database, .usualTimeLimit)
 struct DeadlockTests {
     private func fixture() async throws -> QueueFixture {
         let fixture = try await QueueFixture()

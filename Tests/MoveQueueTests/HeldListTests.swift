@@ -2,10 +2,11 @@ import LibPQ
 import MoveQueue
 import Ordering
 import QueueHarness
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Held lists", .database, .timeLimit(.minutes(30)))
+@Suite("Held lists", .database, .usualTimeLimit)
 struct HeldListTests {
     private func place(_ item: String, in list: String = "a", from source: String? = nil) -> Move {
         Move(

@@ -2,10 +2,11 @@ import LibPQ
 import MoveQueue
 import Ordering
 import OrderingModel
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Key types of moved rows", .database, .timeLimit(.minutes(30)))
+@Suite("Key types of moved rows", .database, .usualTimeLimit)
 struct KeyTypeMoveTests {
     /// A type, and two lists and items of it.
     private struct Keys {

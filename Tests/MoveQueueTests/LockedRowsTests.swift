@@ -2,12 +2,13 @@ import Foundation
 import LibPQ
 import Ordering
 import QueueHarness
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Rows that an application has locked", .database, .timeLimit(.minutes(30)))
+@Suite("Rows that an application has locked", .database, .usualTimeLimit)
 struct LockedRowsTests {
     private func place(_ item: String, in list: String, of table: String) -> Move {
         Move(list: ListIdentifier(list, of: table), items: [item], action: .place(.first, from: nil))

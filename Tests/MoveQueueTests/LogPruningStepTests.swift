@@ -1,9 +1,10 @@
 import LibPQ
 import MoveQueue
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Steps of log pruning", .database, .timeLimit(.minutes(30))) struct LogPruningStepTests {
+@Suite("Steps of log pruning", .database, .usualTimeLimit) struct LogPruningStepTests {
     private let configuration = QueueConfiguration()
 
     @Test("Each pruning step continues after the previous step, and deletes only the idempotency keys of its requests")

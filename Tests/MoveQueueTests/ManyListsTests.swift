@@ -2,13 +2,14 @@ import LibPQ
 import OrderingModel
 import QueueHarness
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import MoveQueue
 @testable import Ordering
 
-@Suite("Many lists with few requests each", .database, .timeLimit(.minutes(30)))
+@Suite("Many lists with few requests each", .database, .usualTimeLimit)
 struct ManyListsTests {
     @Test("Many small lists are decided although a locked list between them has a large old request")
     func largeRequestInBetween() async throws {

@@ -1,12 +1,13 @@
 import LibPQ
 import Ordering
 import QueueHarness
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Misbehaving triggers of users", .database, .timeLimit(.minutes(30)))
+@Suite("Misbehaving triggers of users", .database, .usualTimeLimit)
 struct MisbehavingTriggerTests {
     /// What a trigger on cards does, and the SQLSTATE of the rejection.
     private static let triggers = [

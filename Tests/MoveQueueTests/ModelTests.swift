@@ -3,25 +3,22 @@ import MoveQueue
 import Ordering
 import OrderingModel
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Random requests, compared with plain arrays", .timeLimit(.minutes(30)))
+@Suite("Random requests, compared with plain arrays", .usualTimeLimit)
 struct ModelTests {
     /// How many requests each kind of table gets: its part of BROCOT_MODEL_REQUESTS.
     private static let requests =
         (ProcessInfo.processInfo.environment["BROCOT_MODEL_REQUESTS"].flatMap(Int.init) ?? 8_000)
         / ModelTable.allCases.count
 
-    /// The seed of each case, to repeat a run.
-    private static let seed = ProcessInfo.processInfo.environment["BROCOT_MODEL_SEED"].flatMap(UInt64.init)
-
     @Test(
         "Random requests give the same order as plain arrays, in every kind of table", .database,
         arguments: ModelTable.allCases)
     func compare(table: ModelTable) async throws {
-        let seed = Self.seed ?? UInt64.random(in: 0..<1_000_000)
-        print("seed \(seed), \(Self.requests) requests, \(table)")
+        let seed = SeededGenerator.seed(for: "\(Self.requests) requests, \(table)")
         var generator = SeededGenerator(seed: seed)
         let fixture = try await QueueFixture()
         var model = table.emptyModel

@@ -2,10 +2,11 @@ import MoveQueue
 import Ordering
 import OrderingModel
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Moves", .database, .timeLimit(.minutes(30)))
+@Suite("Moves", .database, .usualTimeLimit)
 struct MoveTests {
     private func move(_ items: [String], _ action: Move.Action, in list: String = "a") -> Move {
         Move(list: ListIdentifier(orderedTable: "items", key: list), items: items, action: action)

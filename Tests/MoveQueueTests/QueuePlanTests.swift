@@ -1,11 +1,12 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import MoveQueue
 @testable import Ordering
 
-@Suite("Query plans on the queue", .database, .timeLimit(.minutes(30)))
+@Suite("Query plans on the queue", .database, .usualTimeLimit)
 struct QueuePlanTests {
     private let lists = [ListIdentifier(orderedTable: "items", key: "l1")]
 

@@ -1,11 +1,12 @@
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("State of the queue at a poll", .timeLimit(.minutes(30))) struct QueueStateTests {
+@Suite("State of the queue at a poll", .usualTimeLimit) struct QueueStateTests {
     /// The locks of open transactions are not read if the last id is 0: no request was made yet, or sessions take ids in advance.
     @Test(
-        "A poll shows that no transaction may have inserted requests only if it read their locks and found none",
+        "A poll rules out transactions that may still insert requests only if it has read the locks and found none",
         arguments: [(Int64(1), false, true), (1, true, false), (0, false, false)])
     func showsNoWriter(lastID: Int64, isWriterOpen: Bool, showsNoWriter: Bool) {
         let state = QueueState(

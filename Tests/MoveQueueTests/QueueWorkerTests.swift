@@ -1,10 +1,11 @@
 import MoveQueue
 import Ordering
 import QueueHarness
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("A worker's turns on a database", .database, .timeLimit(.minutes(30)))
+@Suite("A worker's turns on a database", .database, .usualTimeLimit)
 struct QueueWorkerTests {
     @Test("A worker that goes to a random request begins with the list of that request") func beginsAtRandomRequest()
         async throws

@@ -2,12 +2,13 @@ import LibPQ
 import Ordering
 import OrderingModel
 import QueueHarness
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Read progress of a worker", .timeLimit(.minutes(30)))
+@Suite("Read progress of a worker", .usualTimeLimit)
 struct ReadProgressTests {
     private let list = ListIdentifier(orderedTable: "items", key: "a")
 
@@ -132,7 +133,7 @@ struct ReadProgressTests {
     }
 }
 
-@Suite("Reading of the queue from the floor", .database, .timeLimit(.minutes(30)))
+@Suite("Reading of the queue from the floor", .database, .usualTimeLimit)
 struct QueueObserverTests {
     private static let configuration = {
         var configuration = QueueConfiguration()

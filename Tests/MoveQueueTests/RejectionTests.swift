@@ -2,10 +2,11 @@ import MoveQueue
 import Ordering
 import OrderingModel
 import QueueHarness
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Rejections", .database, .timeLimit(.minutes(30)))
+@Suite("Rejections", .database, .usualTimeLimit)
 struct RejectionTests {
     private func place(
         _ items: [String], _ placement: Placement, in list: String = "a", from source: String? = nil,

@@ -1,12 +1,13 @@
 import LibPQ
 import Ordering
 import QueueHarness
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Lists whose trigger meets an error of the server", .database, .timeLimit(.minutes(30)))
+@Suite("Lists whose trigger meets an error of the server", .database, .usualTimeLimit)
 struct ServerErrorOfListsTests {
     private static let missingFile = SQLState(rawValue: "58P01")
 
@@ -29,7 +30,9 @@ struct ServerErrorOfListsTests {
         try await fixture.expectAllApplied(ids)
     }
 
-    @Test("Lists that another session had together with a healthy list don't delay it", arguments: [12, 0])
+    @Test(
+        "A healthy list is decided first, although another session had it locked together with failing lists",
+        arguments: [12, 0])
     func unavailableTogether(halvings: Int) async throws {
         let fixture = try await fixture(boards: 3)
         let id = try await fixture.enqueue([healthy])[0]
@@ -59,7 +62,9 @@ struct ServerErrorOfListsTests {
         try await mend(fixture)
     }
 
-    @Test("Hundreds of such lists are found in few batches, and delay no other list")
+    @Test(
+        "Hundreds of lists whose trigger meets an error of the server are found in few batches, and delay no other list"
+    )
     func many() async throws {
         let fixture = try await fixture(boards: 300)
         let id = try await fixture.enqueue([healthy])[0]
@@ -73,7 +78,7 @@ struct ServerErrorOfListsTests {
         try await mend(fixture)
     }
 
-    @Test("A turn in which nothing was decided says that the server may be the cause, and others don't")
+    @Test("A turn that decides nothing reports the server's error, and a turn that decides something doesn't")
     func errorOfServer() async throws {
         let fixture = try await fixture(boards: 2)
         var worker = QueueWorker()

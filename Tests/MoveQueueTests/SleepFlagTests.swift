@@ -1,8 +1,9 @@
 import MoveQueue
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("The flag of sleeping daemons", .database, .timeLimit(.minutes(30))) struct SleepFlagTests {
+@Suite("The flag of sleeping daemons", .database, .usualTimeLimit) struct SleepFlagTests {
     @Test("A daemon that ends clears the flag, and notifies the others, so that a sleeping one sets it again")
     func clearAtEnd() async throws {
         let (ending, other) = try await (TestDatabase.current.connect(), TestDatabase.current.connect())

@@ -1,21 +1,15 @@
-import Foundation
 import LibPQ
 import MoveQueue
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("A worker whose server has become a standby", .timeLimit(.minutes(30))) struct StandbyTests {
+@Suite("A worker on a standby", .usualTimeLimit) struct StandbyTests {
     @Test(
-        "A worker fails with a standby error and keeps its connection if its server has become a standby",
-        .database(on: .own()))
+        "A worker fails with a standby error and keeps its connection if its server is a standby",
+        .databaseOnStandby)
     func standby() async throws {
-        let database = TestDatabase.current
-        try await database.observer.execute("SELECT brocot.move('letters', 'a', last => true)")
-        await database.cluster.stop()
-        let signal = "\(database.cluster.directory)/data/standby.signal"
-        #expect(FileManager.default.createFile(atPath: signal, contents: nil))
-        try await database.cluster.start()
-        let connection = try await database.connect()
+        let connection = try await TestDatabase.current.connect()
         var worker = QueueWorker()
         let error = await #expect(throws: BatchFailure.self) { _ = try await worker.runTurn(on: connection) }
         #expect(error?.error.databaseError?.isFromReadOnlyServer == true)

@@ -1,11 +1,12 @@
 import LibPQ
 import SternBrocot
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Ordering
 
-@Suite("Query plans on attached tables", .database, .timeLimit(.minutes(30)))
+@Suite("Query plans on attached tables", .database, .usualTimeLimit)
 struct AttachedPlanTests {
     private static let lists: [[KeyColumn]] = [
         [], [KeyColumn("team", .bigint)], [KeyColumn("team", .bigint), KeyColumn("state", .text)],

@@ -1,7 +1,8 @@
 import Ordering
+import TestLimit
 import Testing
 
-@Suite("Groups of connected lists", .timeLimit(.minutes(30))) struct ConnectedListsTests {
+@Suite("Groups of connected lists", .usualTimeLimit) struct ConnectedListsTests {
     private func move(to list: String, from source: String? = nil) -> Move {
         Move(list: ListIdentifier(list), items: ["x"], action: .place(.last, from: source))
     }

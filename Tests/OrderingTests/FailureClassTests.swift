@@ -1,10 +1,11 @@
 import Foundation
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Classification of errors", .timeLimit(.minutes(30)))
+@Suite("Classification of errors", .usualTimeLimit)
 struct FailureClassTests {
     @Test("An error caused by data or a user's function is classified as a failure of the request", .commonDatabase)
     func request() async throws {

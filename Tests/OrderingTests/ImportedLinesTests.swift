@@ -1,8 +1,9 @@
+import TestLimit
 import Testing
 
 @testable import Ordering
 
-@Suite("Lines of an import") struct ImportedLinesTests {
+@Suite("Lines of an import", .usualTimeLimit) struct ImportedLinesTests {
     private func lines(_ pieces: [[UInt8]], _ type: KeyType = .text) -> ImportedLines {
         var rest = pieces[...]
         return ImportedLines(keysOf: KeyColumn("item", type)) { rest.popFirst() ?? [] }

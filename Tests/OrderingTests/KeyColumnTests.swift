@@ -1,4 +1,5 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 @Suite(
     "Key columns of a registered table", .database,
-    .enabled("the server knows no collations of ICU") { try await ServerBuild.knowsICU() }, .timeLimit(.minutes(30)))
+    .enabled("the server knows no collations of ICU") { try await ServerBuild.knowsICU() }, .usualTimeLimit)
 struct KeyColumnTests {
     private func table(list: String, item: String) async throws -> OrderedTable? {
         let connection = try await TestDatabase.current.connect()

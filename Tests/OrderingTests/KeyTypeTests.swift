@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Ordering
 
-@Suite("Canonical keys", .commonDatabase, .timeLimit(.minutes(30)))
+@Suite("Canonical keys", .commonDatabase, .usualTimeLimit)
 struct KeyTypeTests {
     /// The keys that PostgreSQL itself takes for values of the type and prints as they are.
     private func printed(_ keys: [String], as type: String, _ connection: Connection) async throws -> [String] {

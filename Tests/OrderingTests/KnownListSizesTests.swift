@@ -1,11 +1,12 @@
 import LibPQ
 import SternBrocot
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Ordering
 
-@Suite("Lists whose sizes are known", .timeLimit(.minutes(30)))
+@Suite("Lists whose sizes are known", .usualTimeLimit)
 struct KnownListSizesTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],

@@ -2,10 +2,11 @@ import Foundation
 import LibPQ
 import Ordering
 import Synchronization
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Import into a list", .database, .timeLimit(.minutes(30)))
+@Suite("Import into a list", .database, .usualTimeLimit)
 struct ListImportTests {
     private struct NoInput: Error {}
 
@@ -39,7 +40,7 @@ struct ListImportTests {
                 reading: {
                     defer { isRead.set() }
                     // Longer than the server's limit.
-                    Thread.sleep(forTimeInterval: 0.5)
+                    Thread.sleep(forTimeInterval: 0.2)
                     return isRead.isSet ? [] : Array("a\n".utf8)
                 }, on: connection)
         }

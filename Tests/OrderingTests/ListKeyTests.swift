@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Ordering
 
-@Suite("The function brocot.list_key", .commonMigratedDatabase, .timeLimit(.minutes(30)))
+@Suite("The function brocot.list_key", .commonMigratedDatabase, .usualTimeLimit)
 struct ListKeyTests {
     /// The arguments, and the name.
     private static let names: [(String, String?)] = [

@@ -1,11 +1,12 @@
 import LibPQ
 import SternBrocot
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Ordering
 
-@Suite("Query plans on tables with many partitions", .database, .timeLimit(.minutes(30)))
+@Suite("Query plans on tables with many partitions", .database, .usualTimeLimit)
 struct ManyPartitionPlanTests {
     struct Partitioning: Sendable, CustomTestStringConvertible {
         let method: String

@@ -1,8 +1,9 @@
 import Ordering
 import OrderingModel
+import TestLimit
 import Testing
 
-@Suite("A batch of moves", .timeLimit(.minutes(30))) struct MoveBatchTests {
+@Suite("A batch of moves", .usualTimeLimit) struct MoveBatchTests {
     private func list(_ key: String, of kind: TableKind = .attached) -> ListIdentifier {
         ListIdentifier(key, of: kind.name)
     }

@@ -1,9 +1,10 @@
 import SternBrocot
+import TestLimit
 import Testing
 
 @testable import Ordering
 
-@Suite("Position index", .timeLimit(.minutes(30))) struct PositionIndexTests {
+@Suite("Position index", .usualTimeLimit) struct PositionIndexTests {
     private func rank(_ numerator: Int64) throws -> Rank { try #require(Rank(numerator: numerator, denominator: 1)) }
 
     @Test("A position index counts a moved row at its new place, and not where the row is stored") func movedRow()

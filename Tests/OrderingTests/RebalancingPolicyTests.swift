@@ -1,12 +1,13 @@
 import SeededRandom
 import SternBrocot
+import TestLimit
 import Testing
 
 @testable import Ordering
 
 /// Every window is checked by the model: ascending between its outer neighbours, and within the limit.
-@Suite(.timeLimit(.minutes(30))) struct RebalancingPolicyTests {
-    @Test func `Only the placed items get ranks if there is room`() throws {
+@Suite("Windows for rebalancing", .usualTimeLimit) struct RebalancingPolicyTests {
+    @Test("Only the placed items get ranks if there is room") func placesOnlyTheItems() throws {
         var model = RebalancingModel(RebalancingPolicy())
         #expect(try model.place(1, at: 0)?.ranks.map(\.description) == ["0/1"])
         #expect(try model.place(2, at: 1)?.ranks.map(\.description) == ["1/1", "2/1"])
@@ -15,15 +16,17 @@ import Testing
         #expect(model.rewrittenRows == 0)
     }
 
-    @Test func `Only the nearest neighbour on each side is read if there is room`() throws {
+    @Test("Only the nearest neighbour on each side is read if there is room") func readsNearestNeighbours() throws {
         var model = RebalancingModel(RebalancingPolicy(), ranks: Self.integers(1_000))
         try model.place(5, at: 500)
         #expect(model.loadedNeighbours == 2)
     }
 
     /// With little room, windows are larger.
-    @Test(arguments: [(Rank.limit, 1, 64), (2_147_483_648, 1, 64), (100_000, 3, 2_048)])
-    func `Inserts between the two newest items never run out of room, and rewrite few rows`(
+    @Test(
+        "Inserts between the two newest items never run out of room, and rewrite few rows",
+        arguments: [(Rank.limit, 1, 64), (2_147_483_648, 1, 64), (100_000, 3, 2_048)])
+    func insertsBetweenNewest(
         limit: Int64, rowsPerInsert: Int, mostAtOnce: Int
     ) throws {
         var model = RebalancingModel(RebalancingPolicy(limit: limit), ranks: Self.integers(1_000))
@@ -35,7 +38,7 @@ import Testing
         #expect(model.largestRebalance <= mostAtOnce)
     }
 
-    @Test func `A gap that is full for the first time needs a small window and few reads`() throws {
+    @Test("A gap that is full for the first time needs a small window and few reads") func smallWindowAtFirst() throws {
         var model = RebalancingModel(RebalancingPolicy(), ranks: Self.integers(1_000))
         for index in Self.zigzag(from: 500, count: 100) {
             try model.place(1, at: index)
@@ -45,7 +48,7 @@ import Testing
         #expect(model.loadedNeighbours <= 32 * model.rewrittenRows + 10)
     }
 
-    @Test func `Appending, prepending and inserting at one place rewrite no rows`() throws {
+    @Test("Appending, prepending and inserting at one place rewrite no rows") func rewritesNoRows() throws {
         var model = RebalancingModel(RebalancingPolicy(), ranks: Self.integers(1_000))
         for number in 0..<1_000 {
             try model.place(1, at: model.ranks.count)
@@ -56,16 +59,18 @@ import Testing
         #expect(model.rewrittenRows == 0)
     }
 
-    @Test(arguments: [2, 3, 8, 20])
-    func `A list takes every fraction within the limit before there is no room`(limit: Int64) throws {
+    @Test("A list takes every fraction within the limit before there is no room", arguments: [2, 3, 8, 20])
+    func takesEveryFraction(limit: Int64) throws {
         var generator = SeededGenerator(for: "capacity, limit \(limit)")
         var model = RebalancingModel(RebalancingPolicy(limit: limit))
         while try model.place(1, at: Int.random(in: 0...model.ranks.count, using: &generator)) != nil {}
         #expect(model.ranks.count == Self.capacity(limit))
     }
 
-    @Test(arguments: [64, 1_000, 1_000_000, Rank.limit])
-    func `A mixture of blocks, hot spots, ends and removals keeps the order`(limit: Int64) throws {
+    @Test(
+        "A mixture of blocks, hot spots, ends and removals keeps the order",
+        arguments: [64, 1_000, 1_000_000, Rank.limit])
+    func mixture(limit: Int64) throws {
         var generator = SeededGenerator(for: "mixture, limit \(limit)")
         var model = RebalancingModel(RebalancingPolicy(limit: limit))
         var hotSpot = 0
@@ -88,8 +93,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 50, 100])
-    func `A block of ten thousand items fits into a full gap, also at the ends of a list`(index: Int) throws {
+    @Test("A block of ten thousand items fits into a full gap, also at the ends of a list", arguments: [0, 50, 100])
+    func largeBlockInFullGap(index: Int) throws {
         let limit: Int64 = 1_000
         var model = RebalancingModel(RebalancingPolicy(limit: limit))
         try model.place(100, at: 0)
@@ -97,14 +102,14 @@ import Testing
         #expect(model.ranks.count == 30_100)
     }
 
-    @Test func `An empty list takes a block, and refuses a block that exceeds the limit`() throws {
+    @Test("An empty list takes a block, and refuses a block that exceeds the limit") func blockInEmptyList() throws {
         var model = RebalancingModel(RebalancingPolicy(limit: 64))
         #expect(try model.place(Self.capacity(64) + 1, at: 0) == nil)
         #expect(try model.place(Self.capacity(64), at: 0) != nil)
         #expect(try model.place(1, at: 7) == nil)
     }
 
-    @Test func `Neighbours that are loaded in advance don't change the chosen ranks`() throws {
+    @Test("Neighbours that are loaded in advance don't change the chosen ranks") func neighboursInAdvance() throws {
         var model = RebalancingModel(RebalancingPolicy(limit: 1_000), ranks: Self.integers(200))
         var loadedModel = RebalancingModel(RebalancingPolicy(limit: 1_000), ranks: Self.integers(200))
         loadedModel.isLoaded = true
@@ -114,8 +119,8 @@ import Testing
         #expect(model.rewrittenRows > 0)
     }
 
-    @Test(arguments: RankLayout.allCases)
-    func `Every layout keeps the order if inserts go between the two newest items`(layout: RankLayout) throws {
+    @Test("Every layout keeps the order if inserts go between the two newest items", arguments: RankLayout.allCases)
+    func everyLayout(layout: RankLayout) throws {
         var model = RebalancingModel(RebalancingPolicy(layout: layout), ranks: Self.integers(300))
         for index in Self.zigzag(from: 150, count: 500) { try #require(try model.place(1, at: index) != nil) }
     }

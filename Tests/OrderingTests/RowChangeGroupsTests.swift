@@ -1,8 +1,9 @@
+import TestLimit
 import Testing
 
 @testable import Ordering
 
-@Suite("Groups of row updates", .timeLimit(.minutes(30))) struct RowChangeGroupsTests {
+@Suite("Groups of row updates", .usualTimeLimit) struct RowChangeGroupsTests {
     private func groups(_ ways: String...) -> [[String]] {
         let changes = ways.map { way in
             let parts = way.split(separator: " ").map(String.init)

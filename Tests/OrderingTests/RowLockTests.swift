@@ -1,11 +1,12 @@
 import LibPQ
 import SternBrocot
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Ordering
 
-@Suite("Rows that an application changes at the same time", .database, .timeLimit(.minutes(30)))
+@Suite("Rows that an application changes at the same time", .database, .usualTimeLimit)
 struct RowLockTests {
     private static let cards = OrderedTable(
         name: "public.cards", schema: "public", table: "cards", listColumns: [KeyColumn("board", .text)],

@@ -1,10 +1,11 @@
 import LibPQ
 import SeededRandom
 import SternBrocot
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Sort order of the column rank", .database, .timeLimit(.minutes(30)))
+@Suite("Sort order of the column rank", .database, .usualTimeLimit)
 struct SortKeyTests {
     /// The order that the database gives to ranks that are inserted in random order.
     private func sorted(_ ranks: [Rank]) async throws -> [Rank] {

@@ -1,11 +1,12 @@
 import LibPQ
 import SternBrocot
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Ordering
 
-@Suite("Query plans on ordered tables", .database, .timeLimit(.minutes(30)))
+@Suite("Query plans on ordered tables", .database, .usualTimeLimit)
 struct StatementPlanTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],

@@ -1,9 +1,10 @@
 import SternBrocot
+import TestLimit
 import Testing
 
 @testable import Ordering
 
-@Suite("Reading of whole lists")
+@Suite("Reading of whole lists", .usualTimeLimit)
 struct WholeListTests {
     private static let items = OrderedTable(
         name: "items", schema: "brocot", table: "items", listColumns: [KeyColumn("list", .text)],

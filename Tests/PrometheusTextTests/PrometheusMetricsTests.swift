@@ -1,8 +1,9 @@
 import Metrics
 import PrometheusText
+import TestLimit
 import Testing
 
-@Suite("Prometheus text format", .timeLimit(.minutes(30))) struct PrometheusMetricsTests {
+@Suite("Prometheus text format", .usualTimeLimit) struct PrometheusMetricsTests {
     @Test("Counters and gauges are written in the order of their names, with help and type")
     func values() {
         let metrics = PrometheusMetrics(help: ["b_total": "Counts\n\\ things."])

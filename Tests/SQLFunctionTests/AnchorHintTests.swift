@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("The hint for an anchor without a place", .database, .timeLimit(.minutes(30)))
+@Suite("The hint for an anchor without a place", .database, .usualTimeLimit)
 struct AnchorHintTests {
     @Test(
         "The hint says that the row may be gone, and advises --arrive-now only for an order without it",

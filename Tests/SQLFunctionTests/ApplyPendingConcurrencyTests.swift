@@ -2,10 +2,11 @@ import Administration
 import LibPQ
 import Ordering
 import OrderingModel
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Other sessions, and triggers, beside brocot.apply_pending", .database, .timeLimit(.minutes(30)))
+@Suite("Other sessions, and triggers, beside brocot.apply_pending", .database, .usualTimeLimit)
 struct ApplyPendingConcurrencyTests {
     private let caller: SQLCaller
     private var connection: Connection { caller.connection }

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("brocot.apply_pending", .database, .timeLimit(.minutes(30)))
+@Suite("brocot.apply_pending", .database, .usualTimeLimit)
 struct ApplyPendingTests {
     private let caller: SQLCaller
     private var connection: Connection { caller.connection }

@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// Brocot's columns have the collation "C". An argument may come from a column with any other one.
-@Suite("Arguments of other collations", .database, .timeLimit(.minutes(30))) struct ArgumentCollationTests {
+@Suite("Arguments of other collations", .database, .usualTimeLimit) struct ArgumentCollationTests {
     /// Calls on the columns of a row `of`: the name of an ordered table, a list of it, its items `one` and `two`, and two texts of different
     /// collations. The list has both items.
     private static let calls = [

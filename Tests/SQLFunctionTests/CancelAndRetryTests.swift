@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("brocot.cancel and brocot.retry", .database, .timeLimit(.minutes(30))) struct CancelAndRetryTests {
+@Suite("brocot.cancel and brocot.retry", .database, .usualTimeLimit) struct CancelAndRetryTests {
     private let connection: Connection
 
     init() async throws {

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("What brocot.error_code reads in the context of an error", .database, .timeLimit(.minutes(30)))
+@Suite("What brocot.error_code reads in the context of an error", .database, .usualTimeLimit)
 struct ErrorContextTests {
     private let connection: Connection
 

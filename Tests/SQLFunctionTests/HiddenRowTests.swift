@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// What docs/sql.md says of policies that hide some rows of a list.
-@Suite("Moves at once by a role that sees a part of a list", .database, .timeLimit(.minutes(30)))
+@Suite("Moves at once by a role that sees a part of a list", .database, .usualTimeLimit)
 struct HiddenRowTests {
     /// Gives `body` a session of a mover. List 1 has items 0 to 5, with the same ranks.
     private func asMover(

@@ -1,10 +1,11 @@
 import LibPQ
 import Ordering
 import OrderingModel
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Keys that are no values of their columns, in each way to move", .database, .timeLimit(.minutes(30)))
+@Suite("Keys that are no values of their columns, in each way to move", .database, .usualTimeLimit)
 struct InvalidKeyTests {
     private static let tables = """
         CREATE TYPE mood AS ENUM ('good', 'bad'); CREATE SCHEMA other; CREATE TYPE other.mood AS ENUM ('no');
@@ -110,7 +111,7 @@ struct InvalidKeyTests {
     ]
 
     @Test(
-        "The message is the same in each way, whatever the settings",
+        "The message about an invalid key is the same in each way to move, whatever the settings",
         arguments: [
             "search_path = public", "search_path = other, public", "search_path = pg_temp",
             "quote_all_identifiers = on",

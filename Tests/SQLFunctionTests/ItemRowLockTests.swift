@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// As for rows of other tables: see ``RowWaitTests``.
-@Suite("Rows of brocot.items that an application has locked", .database, .timeLimit(.minutes(30)))
+@Suite("Rows of brocot.items that an application has locked", .database, .usualTimeLimit)
 struct ItemRowLockTests {
     private let caller: SQLCaller
     private let application: Connection

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("The order of the log beside triggers that move", .database, .timeLimit(.minutes(30)))
+@Suite("The order of the log beside triggers that move", .database, .usualTimeLimit)
 struct LogOrderTests {
     @Test("A move of a trigger stands between the requests that apply_pending decided before and after it")
     func moveOfTrigger() async throws {

@@ -6,13 +6,14 @@ import MoveQueue
 import Ordering
 import OrderingModel
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
 /// Callers of `brocot.move_now`, callers of the Swift library, and daemons move the same items between the same lists. Each
 /// change holds its lists' locks when its time is read. So the same outcomes and the same order must result if all changes
 /// are repeated on plain arrays in the order of their times.
-@Suite("Callers of move_now, callers of the library and daemons at the same lists", .timeLimit(.minutes(30)))
+@Suite("Callers of move_now, callers of the library and daemons at the same lists", .usualTimeLimit)
 struct MoveNowConcurrencyTests {
     /// How many transactions each caller makes: BROCOT_DIRECT_TRANSACTIONS.
     private static let transactions =

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Locks of changes at once", .database, .timeLimit(.minutes(30)))
+@Suite("Locks of changes at once", .database, .usualTimeLimit)
 struct MoveNowLockTests {
     /// The built-in table and an attached one.
     private static let tables = ["items", "public.tasks"]

@@ -3,10 +3,11 @@ import LibPQ
 import Ordering
 import OrderingModel
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Random moves at once, compared with plain arrays", .timeLimit(.minutes(30)))
+@Suite("Random moves at once, compared with plain arrays", .usualTimeLimit)
 struct MoveNowModelTests {
     /// How many moves each table gets: BROCOT_DIRECT_MOVES.
     private static let moves =

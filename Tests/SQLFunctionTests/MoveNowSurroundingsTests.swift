@@ -1,10 +1,11 @@
 import LibPQ
 import Ordering
 import OrderingModel
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Moves at once under unusual conditions", .database, .timeLimit(.minutes(30)))
+@Suite("Moves at once under unusual conditions", .database, .usualTimeLimit)
 struct MoveNowSurroundingsTests {
     @Test(
         "Items that are dates are placed at once with any DateStyle, also infinity, years before Christ and values of a domain",

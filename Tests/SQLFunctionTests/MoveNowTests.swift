@@ -1,10 +1,11 @@
 import LibPQ
 import Ordering
 import OrderingModel
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Moves at once", .database, .timeLimit(.minutes(30)))
+@Suite("Moves at once", .database, .usualTimeLimit)
 struct MoveNowTests {
     /// Lists a of 1, 2, 3 and b of 4, and a table of the user's with one row, 1 in board 1.
     private func prepared() async throws -> SQLCaller {

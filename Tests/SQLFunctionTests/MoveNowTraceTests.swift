@@ -1,13 +1,14 @@
 import EditingTraces
 import Foundation
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// The beginning of `friendsforever_flat` by default; with BROCOT_ALL_TRACES all recordings in their folder. Skipped where there are none.
 @Suite(
     "Recorded human editing, replayed by moves at once", .database, .serialized,
-    .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"), .timeLimit(.minutes(30)))
+    .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"), .usualTimeLimit)
 struct MoveNowTraceTests {
     private static let replaysAll = ProcessInfo.processInfo.environment["BROCOT_ALL_TRACES"] != nil
     private static let names = replaysAll ? Trace.names : ["friendsforever_flat"]

@@ -2,10 +2,11 @@ import Administration
 import LibPQ
 import Ordering
 import OrderingModel
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Moves at once in partitioned tables", .database, .timeLimit(.minutes(30))) struct PartitionOfMoveTests {
+@Suite("Moves at once in partitioned tables", .database, .usualTimeLimit) struct PartitionOfMoveTests {
     private static let kinds = [
         "LIST (board)": ["IN (1)", "IN (2)"], "RANGE (board)": ["FROM (0) TO (2)", "FROM (2) TO (9)"],
         "HASH (team, board)": ["WITH (MODULUS 2, REMAINDER 0)", "WITH (MODULUS 2, REMAINDER 1)"],

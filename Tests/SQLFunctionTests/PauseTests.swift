@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("brocot.pause, brocot.resume and brocot.release", .database, .timeLimit(.minutes(30))) struct PauseTests {
+@Suite("brocot.pause, brocot.resume and brocot.release", .database, .usualTimeLimit) struct PauseTests {
     private let connection: Connection
 
     init() async throws {

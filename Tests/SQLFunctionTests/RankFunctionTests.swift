@@ -3,12 +3,13 @@ import LibPQ
 import OrderingModel
 import SeededRandom
 import SternBrocot
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Ordering
 
-@Suite("Functions for ranks in SQL", .commonMigratedDatabase, .timeLimit(.minutes(30)))
+@Suite("Functions for ranks in SQL", .commonMigratedDatabase, .usualTimeLimit)
 struct RankFunctionTests {
     /// How many random gaps are compared: BROCOT_RANK_GAPS.
     private static let gaps = ProcessInfo.processInfo.environment["BROCOT_RANK_GAPS"].flatMap(Int.init) ?? 20_000
@@ -70,8 +71,7 @@ struct RankFunctionTests {
     @Test("rank_between gives the library's ranks in random gaps and at the ends of lists")
     func randomBetween() async throws {
         let connection = try await TestDatabase.current.connect()
-        var random = RandomGaps(seed: .random(in: 0..<1_000_000))
-        print("rank_between: seed \(random.seed), \(Self.gaps) gaps")
+        var random = RandomGaps(seed: SeededGenerator.seed(for: "rank_between in \(Self.gaps) gaps"))
         for first in stride(from: 0, to: Self.gaps, by: Self.gapsPerStatement) {
             let gaps = (first..<min(first + Self.gapsPerStatement, Self.gaps)).map { _ in random.next() }
             let rows = try await connection.query(
@@ -95,9 +95,8 @@ struct RankFunctionTests {
     @Test("rank_spread gives the library's ranks in random gaps and at the ends of lists")
     func randomSpread() async throws {
         let connection = try await TestDatabase.current.connect()
-        var random = RandomGaps(seed: .random(in: 0..<1_000_000))
         let count = Self.gaps / 40
-        print("rank_spread: seed \(random.seed), \(count) gaps")
+        var random = RandomGaps(seed: SeededGenerator.seed(for: "rank_spread in \(count) gaps"))
         for _ in 0..<count {
             let (gap, size) = (random.next(), random.nextCount())
             let rows = try await connection.query(
@@ -118,9 +117,8 @@ struct RankFunctionTests {
     @Test("ranks_one_after_the_other gives the library's ranks in random gaps and at the ends of lists")
     func randomBlocks() async throws {
         let connection = try await TestDatabase.current.connect()
-        var random = RandomGaps(seed: .random(in: 0..<1_000_000))
         let count = Self.gaps / 40
-        print("ranks_one_after_the_other: seed \(random.seed), \(count) gaps")
+        var random = RandomGaps(seed: SeededGenerator.seed(for: "ranks_one_after_the_other in \(count) gaps"))
         for _ in 0..<count {
             let (gap, size) = (random.next(), random.nextCount())
             let row = try await connection.query(

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Statements for reading lists in docs/sql.md", .database, .timeLimit(.minutes(30)))
+@Suite("Statements for reading lists in docs/sql.md", .database, .usualTimeLimit)
 struct ReadingRecipeTests {
     /// Tasks of 1,000 projects with 60 tasks each, and a list of 60 notes among 1,000 lists.
     private static let tables = """

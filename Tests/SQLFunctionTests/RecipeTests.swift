@@ -4,10 +4,11 @@ import LibPQ
 import Ordering
 import OrderingModel
 import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Recipes in SQL", .database, .timeLimit(.minutes(30))) struct RecipeTests {
+@Suite("Recipes in SQL", .database, .usualTimeLimit) struct RecipeTests {
     /// The tasks, in lists in the order of their ids.
     private func prepared(_ tasks: String) async throws -> Connection {
         let connection = try await TestDatabase.current.connect()

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Users' triggers and functions that refuse moves by SQL", .database, .timeLimit(.minutes(30)))
+@Suite("Users' triggers and functions that refuse moves by SQL", .database, .usualTimeLimit)
 struct RefusingTriggerTests {
     private let caller: SQLCaller
     private var connection: Connection { caller.connection }

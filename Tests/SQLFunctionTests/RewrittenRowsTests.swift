@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Moves at once if a trigger writes another row than it was given", .database, .timeLimit(.minutes(30)))
+@Suite("Moves at once if a trigger writes another row than it was given", .database, .usualTimeLimit)
 struct RewrittenRowsTests {
     /// A table with rows 1, 2 and 3 in list a. `trigger` is what the trigger does with the new row.
     private func prepared(ownsRows: Bool, trigger: String) async throws -> Connection {
@@ -38,7 +39,9 @@ struct RewrittenRowsTests {
         ("IF NEW.item = '2' THEN RETURN NULL; END IF;", "'a', '2'"),
     ]
 
-    @Test("The move is an error, as a move of several items is, and changes nothing", arguments: cases)
+    @Test(
+        "A move at once is an error and changes nothing if a trigger writes another row than it was given",
+        arguments: cases)
     func refused(trigger: String, arguments: String) async throws {
         let connection = try await prepared(ownsRows: true, trigger: trigger)
         let before = try await connection.query(Self.rows).single().decode(0, as: String.self)

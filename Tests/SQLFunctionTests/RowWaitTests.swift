@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// Applications lock rows in any order. A call of Brocot that waits for several rows gives up before the server looks for a deadlock.
-@Suite("Calls that wait for rows that an application has locked", .database, .timeLimit(.minutes(30)))
+@Suite("Calls that wait for rows that an application has locked", .database, .usualTimeLimit)
 struct RowWaitTests {
     private let caller: SQLCaller
     private let application: Connection

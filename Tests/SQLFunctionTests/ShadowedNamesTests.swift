@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @Suite(
     "brocot.apply_pending if the search_path has other objects with names that Brocot uses", .database,
-    .timeLimit(.minutes(30)))
+    .usualTimeLimit)
 struct ShadowedNamesTests {
     private func lastOutcome(_ connection: Connection) async throws -> String {
         try await connection.query(

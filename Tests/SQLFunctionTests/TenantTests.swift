@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Two tenants of one table with a policy", .database, .timeLimit(.minutes(30)))
+@Suite("Two tenants of one table with a policy", .database, .usualTimeLimit)
 struct TenantTests {
     /// List 1 of the first tenant has items 1 and 2, list 2 of the second one 3 and 4.
     private func prepared(_ body: (Connection, _ tenant: (Int) -> String) async throws -> Void) async throws {

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite(.commonMigratedDatabase, .timeLimit(.minutes(30))) struct BuiltInTableTests {
+@Suite("The table brocot.items", .commonMigratedDatabase, .usualTimeLimit) struct BuiltInTableTests {
     /// The fraction and the rank, and the broken rule.
     private static let invalidRanks = [
         ("0, 0, 0", "rank_den_is_positive_within_62_bits"), ("1, -1, -1", "rank_den_is_positive_within_62_bits"),

@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Migrations
 
-@Suite("Calls in progress while a migration drops functions", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Calls in progress while a migration drops functions", .database(migrated: false), .usualTimeLimit)
 struct CallsDuringMigrationTests {
     @Test("The migration waits for a call that still needs a function, and both succeed")
     func lockedRows() async throws {

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite(.database, .timeLimit(.minutes(30))) struct IdempotencyTests {
+@Suite("Idempotency keys", .database, .usualTimeLimit) struct IdempotencyTests {
     private static let insertion: SQL = """
         INSERT INTO brocot.move_requests (items, placement, idempotency_key) VALUES ('{a}', 'last', 'k')
         """

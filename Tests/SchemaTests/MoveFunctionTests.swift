@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// The functions that applications call.
-@Suite(.database, .timeLimit(.minutes(30))) struct MoveFunctionTests {
+@Suite("The functions that request moves", .database, .usualTimeLimit) struct MoveFunctionTests {
     private static let uuid = "c0ffee00-0000-0000-0000-00000000000a"
 
     /// Calls, and the row that each leaves: placement, items, anchor, position, list, from_list, ordered_table, missing.

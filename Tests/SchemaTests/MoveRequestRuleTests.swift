@@ -1,4 +1,5 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -95,7 +96,7 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
     ]
 }
 
-@Suite(.database, .timeLimit(.minutes(30))) struct MoveRequestRuleTests {
+@Suite("Rules for requests", .database, .usualTimeLimit) struct MoveRequestRuleTests {
     @Test("An invalid request is refused with the name of the broken rule") func refusesByTheNameOfTheRule()
         async throws
     {

@@ -1,11 +1,12 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Migrations
 
 @Suite(
-    "Migration that adds the item to the index of list and rank", .database(migrated: false), .timeLimit(.minutes(30)))
+    "Migration that adds the item to the index of list and rank", .database(migrated: false), .usualTimeLimit)
 struct PageIndexTests {
     /// Two items, in the schema before this migration.
     private func prepare(_ connection: Connection) async throws {

@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Migrations
 
-@Suite("Migration that makes the column rank a plain column", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Migration that makes the column rank a plain column", .database(migrated: false), .usualTimeLimit)
 struct PlainRankTests {
     private func file(_ connection: Connection) async throws -> Int64 {
         try await connection.query("SELECT pg_relation_filenode('brocot.items')::bigint").single().decode(0)

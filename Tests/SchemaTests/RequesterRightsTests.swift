@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// The rights that a role needs to ask for moves.
-@Suite(.database, .timeLimit(.minutes(30))) struct RequesterRightsTests {
+@Suite("Rights of requesters", .database, .usualTimeLimit) struct RequesterRightsTests {
     @Test("The rights that docs/operations.md names for requesters are enough to request moves")
     func askForMoves() async throws {
         try await asRequester { connection, _ in

@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Migrations
 
-@Suite("Migration that moves the rules for requests to a domain", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Migration that moves the rules for requests to a domain", .database(migrated: false), .usualTimeLimit)
 struct RulesOfOldRequestsTests {
     @Test("Pending requests stay as they are, and the rules hold for old and new requests")
     func keepsRequests() async throws {

@@ -1,10 +1,11 @@
 import Foundation
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// The server prints some definitions, and each version in its own way.
-@Suite("Pages of the schema", .database, .timeLimit(.minutes(30)))
+@Suite("Pages of the schema", .database, .usualTimeLimit)
 struct SchemaPageTests {
     /// The version whose definitions are in the pages.
     private static let version = 15

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite(.database, .timeLimit(.minutes(30))) struct WaitForTests {
+@Suite("brocot.wait_for", .database, .usualTimeLimit) struct WaitForTests {
     private func enqueue(_ connection: Connection) async throws -> Int64 {
         try await connection.query("SELECT brocot.move('l', 'a', last => true)").single().decode(0)
     }

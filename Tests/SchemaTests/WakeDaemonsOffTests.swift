@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// PostgreSQL refuses to prepare a transaction that has notified somebody, and an INSERT of requests notifies sleeping
 /// daemons.
-@Suite("Prepared transactions with requests while a daemon sleeps", .database, .timeLimit(.minutes(30)))
+@Suite("Prepared transactions with requests while a daemon sleeps", .database, .usualTimeLimit)
 struct WakeDaemonsOffTests {
     @Test("A transaction with requests can't be prepared while a daemon sleeps")
     func isRefused() async throws {

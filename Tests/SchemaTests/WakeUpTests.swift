@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Notifications of INSERTs into the queue", .database, .timeLimit(.minutes(30))) struct WakeUpTests {
+@Suite("Notifications of INSERTs into the queue", .database, .usualTimeLimit) struct WakeUpTests {
     @Test("An INSERT of a request notifies if a daemon sleeps")
     func notifiesSleepingDaemon() async throws {
         let connection = try await listener()

@@ -1,12 +1,13 @@
 import BigInt
 import SeededRandom
+import TestLimit
 import Testing
 
 @testable import SternBrocot
 
 /// Random ranks against integers of any size.
-@Suite(.timeLimit(.minutes(30))) struct RankFuzzTests {
-    @Test func `Ranks compare like the exact fractions`() {
+@Suite("Random ranks, compared with exact fractions", .usualTimeLimit) struct RankFuzzTests {
+    @Test("Ranks compare like the exact fractions") func comparesLikeFractions() {
         var generator = SeededGenerator(for: "compare")
         for _ in 0..<20_000 {
             let (first, second) = Self.gap(using: &generator)
@@ -16,7 +17,8 @@ import Testing
         }
     }
 
-    @Test func `between returns the fraction with the least denominator, then the numerator closest to 0`() {
+    @Test("between returns the fraction with the least denominator, then the numerator closest to 0")
+    func simplestFraction() {
         var generator = SeededGenerator(for: "between, by search")
         for _ in 0..<2_000 {
             let (lower, upper) = Self.gap(bits: 5, using: &generator)
@@ -25,8 +27,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [Rank.limit, 2_147_483_648, 1_000, 64, 2])
-    func `between is exact up to any limit, and returns nil beyond the limit`(limit: Int64) {
+    @Test(
+        "between is exact up to any limit, and returns nil beyond the limit",
+        arguments: [Rank.limit, 2_147_483_648, 1_000, 64, 2])
+    func exactUpToLimit(limit: Int64) {
         var generator = SeededGenerator(for: "between, limit \(limit)")
         for _ in 0..<4_000 {
             let (lower, upper) = Self.gap(using: &generator)
@@ -39,8 +43,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [Rank.limit, 2_147_483_648, 1_000])
-    func `spread takes the simplest fraction of every cell, and returns nil if one exceeds the limit`(limit: Int64) {
+    @Test(
+        "spread takes the simplest fraction of every cell, and returns nil if one exceeds the limit",
+        arguments: [Rank.limit, 2_147_483_648, 1_000])
+    func simplestOfEveryCell(limit: Int64) {
         var generator = SeededGenerator(for: "spread, limit \(limit)")
         for _ in 0..<600 {
             let (lower, upper) = Self.gap(using: &generator)
@@ -53,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `The division of wide integers is exact for quotients up to 2^62`() {
+    @Test("The division of wide integers is exact for quotients up to 2^62") func wideDivision() {
         var generator = SeededGenerator(for: "UInt192")
         for _ in 0..<20_000 {
             let divisor = UInt192.product(Self.wide(using: &generator), 1)

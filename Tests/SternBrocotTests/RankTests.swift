@@ -1,8 +1,9 @@
 import SternBrocot
+import TestLimit
 import Testing
 
-@Suite(.timeLimit(.minutes(30))) struct RankTests {
-    @Test func `A rank is in lowest terms and within the limit`() {
+@Suite("Ranks", .usualTimeLimit) struct RankTests {
+    @Test("A rank is in lowest terms and within the limit") func lowestTerms() {
         #expect(Rank(numerator: 2, denominator: 4) == nil)
         #expect(Rank(numerator: 0, denominator: 2) == nil)
         #expect(Rank(numerator: 1, denominator: 0) == nil)
@@ -15,7 +16,7 @@ import Testing
         #expect(Rank(numerator: 0, denominator: 1)?.description == "0/1")
     }
 
-    @Test func `Appending counts upwards and prepending counts downwards`() throws {
+    @Test("Appending counts upwards and prepending counts downwards") func appendsAndPrepends() throws {
         var (last, first) = (Rank.between(nil, nil), Rank.between(nil, nil))
         for number in 1...100 as ClosedRange<Int64> {
             last = Rank.between(last, nil)
@@ -25,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `A gap of one is full after 88 inserts between the two newest ranks`() throws {
+    @Test("A gap of one is full after 88 inserts between the two newest ranks") func fullGap() throws {
         var newest = try #require(Rank(numerator: 0, denominator: 1))
         var other = try #require(Rank(numerator: 1, denominator: 1))
         var inserts = 0
@@ -37,7 +38,7 @@ import Testing
         #expect(inserts == 88)
     }
 
-    @Test func `between returns nil if all ranks in the gap exceed the limit`() throws {
+    @Test("between returns nil if all ranks in the gap exceed the limit") func allExceedLimit() throws {
         let zero = try #require(Rank(numerator: 0, denominator: 1))
         let last = try #require(Rank(numerator: 1, denominator: Rank.limit - 1))
         #expect(Rank.between(zero, last) == nil)
@@ -45,14 +46,14 @@ import Testing
         #expect(Rank.between(nil, Rank(numerator: 1 - Rank.limit, denominator: 1)) == nil)
     }
 
-    @Test func `A spread of no ranks is empty, and a spread of one rank equals between`() throws {
+    @Test("A spread of no ranks is empty, and a spread of one rank equals between") func spreadOfFew() throws {
         let lower = try #require(Rank(numerator: 1, denominator: 3))
         let upper = try #require(Rank(numerator: 10, denominator: 3))
         #expect(Rank.spread(0, between: lower, and: upper) == [])
         #expect(Rank.spread(1, between: lower, and: upper) == [try #require(Rank.between(lower, upper))])
     }
 
-    @Test func `A spread beside an infinite end consists of consecutive whole numbers`() throws {
+    @Test("A spread beside an infinite end consists of consecutive whole numbers") func spreadBesideEnd() throws {
         let lower = try #require(Rank(numerator: 7, denominator: 2))
         #expect(Rank.spread(3, between: lower, and: nil)?.map(\.description) == ["4/1", "5/1", "6/1"])
         #expect(Rank.spread(3, between: nil, and: lower)?.map(\.description) == ["-2/1", "-1/1", "0/1"])
@@ -61,7 +62,7 @@ import Testing
         #expect(Rank.spread(60, between: lower, and: nil, limit: 64)?.last?.description == "63/1")
     }
 
-    @Test func `Ten thousand ranks fit in order between two close ranks`() throws {
+    @Test("Ten thousand ranks fit in order between two close ranks") func manyBetweenCloseRanks() throws {
         let lower = try #require(Rank(numerator: 1_134_903_170, denominator: 1_836_311_903))
         let upper = try #require(Rank(numerator: 433_494_437, denominator: 701_408_733))
         let (first, last) = (min(lower, upper), max(lower, upper))

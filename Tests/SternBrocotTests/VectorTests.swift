@@ -1,11 +1,12 @@
 import Foundation
+import TestLimit
 import Testing
 
 @testable import SternBrocot
 
 /// Every line of the published vectors, read from the files that ship with the tests.
-@Suite(.timeLimit(.minutes(30))) struct VectorTests {
-    @Test func `between gives the published results`() throws {
+@Suite("Published cases of ranks", .usualTimeLimit) struct VectorTests {
+    @Test("between gives the published results") func publishedBetween() throws {
         let rows = try Self.rows(of: "between")
         #expect(rows.count == 2_000)
         for row in rows {
@@ -16,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `spread gives the published results`() throws {
+    @Test("spread gives the published results") func publishedSpread() throws {
         let rows = try Self.rows(of: "spread")
         #expect(rows.count == 400)
         for row in rows {

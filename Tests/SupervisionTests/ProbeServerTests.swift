@@ -1,6 +1,7 @@
 import FaultHarness
 import NIOCore
 import SupervisionHarness
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -12,7 +13,7 @@ import Testing
     import Darwin
 #endif
 
-@Suite("HTTP server for probes", .timeLimit(.minutes(30))) struct ProbeServerTests {
+@Suite("HTTP server for probes", .usualTimeLimit) struct ProbeServerTests {
     @Test("The server closes a connection that never completes a request, and answers other clients meanwhile")
     func slowClient() async throws {
         try await withServer(patience: .seconds(1)) { port in

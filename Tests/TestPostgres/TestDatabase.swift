@@ -79,6 +79,8 @@ package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
         case copy(of: DatabaseTemplate, on: TestServer)
         /// The copy that tests share which leave nothing there that others see.
         case common(DatabaseTemplate)
+        /// The one on a standby that tests share.
+        case standby
     }
 
     /// Tells this trait from others of the same test.
@@ -118,17 +120,21 @@ package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
         case .common(let template):
             let (cluster, name) = try await SharedServer.shared.commonDatabase(template)
             try await run(function, in: TestDatabase(name: name, cluster: cluster)).get()
-        case .copy(let template, on: .shared): try await onSharedServer(template, function)
+        case .standby:
+            let (cluster, name) = (try await SharedServer.standby.cluster(), SharedServer.databaseOfStandby)
+            try await run(function, in: TestDatabase(name: name, cluster: cluster)).get()
+        case .copy(let template, on: .shared): try await on(.shared, template, function)
+        case .copy(let template, on: .withMissingStandby): try await on(.withMissingStandby, template, function)
         case .copy(let template, on: .own(let settings)): try await onOwnServer(settings, template, function)
         }
     }
 
-    private func onSharedServer(
-        _ template: DatabaseTemplate, _ function: @Sendable () async throws -> Void
+    private func on(
+        _ server: SharedServer, _ template: DatabaseTemplate, _ function: @Sendable () async throws -> Void
     ) async throws {
-        let (cluster, name) = try await SharedServer.shared.createDatabase(template)
+        let (cluster, name) = try await server.createDatabase(template)
         let result = await run(function, in: TestDatabase(name: name, cluster: cluster))
-        await SharedServer.shared.dropDatabaseLater(name)
+        await server.dropDatabaseLater(name)
         try result.get()
     }
 
@@ -157,7 +163,7 @@ extension Trait where Self == DatabaseTrait {
     /// A migrated database on the shared server.
     package static var database: Self { database() }
 
-    /// A database with Brocot's schema, or an empty one. A test that `mostlyWaits`, for half a minute or so, starts before others.
+    /// A database with Brocot's schema, or an empty one. A test that `mostlyWaits`, for a few seconds or longer, starts before others.
     package static func database(
         migrated: Bool = true, on server: TestServer = .shared, mostlyWaits: Bool = false
     ) -> Self {
@@ -171,7 +177,12 @@ extension Trait where Self == DatabaseTrait {
     package static var databaseWithOverloadTraps: Self { DatabaseTrait(.copy(of: .traps, on: .shared)) }
 
     /// A migrated database on the shared server with ``AttachedTasks``.
-    package static var databaseWithAttachedTasks: Self { DatabaseTrait(.copy(of: .attachedTasks, on: .shared)) }
+    package static var databaseWithAttachedTasks: Self { databaseWithAttachedTasks() }
+
+    /// A migrated database on the shared server with ``AttachedTasks``. For `mostlyWaits`, see ``database(migrated:on:mostlyWaits:)``.
+    package static func databaseWithAttachedTasks(mostlyWaits: Bool = false) -> Self {
+        DatabaseTrait(.copy(of: .attachedTasks, on: .shared), mostlyWaits: mostlyWaits)
+    }
 
     /// The empty database that all tests with this trait share. Such a test creates nothing there that stays, but temporary tables.
     package static var commonDatabase: Self { DatabaseTrait(.common(.empty)) }
@@ -179,4 +190,8 @@ extension Trait where Self == DatabaseTrait {
     /// The migrated database that all tests with this trait share. Such a test leaves no row and no object there, counts no rows of Brocot's
     /// tables, and waits for no notification: what it changes is rolled back.
     package static var commonMigratedDatabase: Self { DatabaseTrait(.common(.migrated)) }
+
+    /// A migrated database on a standby, which all tests with this trait share. It has a pending request, and the table `tasks`, which is not
+    /// attached.
+    package static var databaseOnStandby: Self { DatabaseTrait(.standby) }
 }

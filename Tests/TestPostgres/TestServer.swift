@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LibPQ
 import LocalPostgres
 import Testing
@@ -6,6 +7,10 @@ import Testing
 package enum TestServer: Sendable {
     /// On the server that all tests of this process share. It starts with the first test that needs it.
     case shared
+    /// On a further server that tests share. Its synchronous standby does not exist: a COMMIT waits for it if the session sets
+    /// `synchronous_commit` to on, which is off otherwise. The first shared server has no such standby, because `brocot doctor` reports those
+    /// waits in each database.
+    case withMissingStandby
     /// On a server of the test's own, which it may stop and restart. Starting it takes seconds.
     /// The settings come on top of ``defaultSettings``; `["fsync": "on"]` takes one of those back.
     case own(settings: [String: String] = [:])
@@ -81,10 +86,18 @@ enum DatabaseTemplate: String, Sendable {
     case attachedTasks = "attached_tasks_template"
 }
 
-/// The server that all tests of this process share.
+/// A server that tests of this process share.
 actor SharedServer {
-    static let shared = SharedServer()
+    /// The server of most tests.
+    static let shared = SharedServer(SharedServer.startFirst)
+    /// See ``TestServer/withMissingStandby``.
+    static let withMissingStandby = SharedServer {
+        try await startPrepared(settings: ["synchronous_standby_names": "nobody"])
+    }
+    /// A standby, whose primary is gone for good.
+    static let standby = SharedServer(SharedServer.startStandby)
 
+    private let start: @Sendable () async throws -> LocalCluster
     private var starting: Task<LocalCluster, any Error>?
     private var databaseCount = 0
     /// Connections for statements about whole databases. To open one for each statement would take a tenth of the time of all tests.
@@ -93,6 +106,8 @@ actor SharedServer {
     private var making: [String: Task<Void, any Error>] = [:]
     /// Drops databases one after another.
     private var dropping: Task<Void, Never>?
+
+    private init(_ start: @escaping @Sendable () async throws -> LocalCluster) { self.start = start }
 
     /// Creates a database of a new name, and returns its server and name.
     func createDatabase(_ template: DatabaseTemplate) async throws -> (cluster: LocalCluster, name: String) {
@@ -163,14 +178,14 @@ actor SharedServer {
 
     private static func preparedData(of cluster: LocalCluster) -> String { "\(cluster.directory)/prepared-data" }
 
-    private func cluster() async throws -> LocalCluster {
+    func cluster() async throws -> LocalCluster {
         if let starting { return try await starting.value }
-        let starting = Task { try await Self.start() }
+        let starting = Task { [start] in try await start() }
         self.starting = starting
         return try await starting.value
     }
 
-    private static func start() async throws -> LocalCluster {
+    private static func startFirst() async throws -> LocalCluster {
         let cluster = try await TestServer.makeCluster()
         try await cluster.start()
         let (empty, migrated) = (DatabaseTemplate.empty.rawValue, DatabaseTemplate.migrated.rawValue)
@@ -183,5 +198,47 @@ actor SharedServer {
         // A server deletes the files of its relation caches when it starts.
         for template in [empty, migrated] { try await Administration.fillRelationCache(template, on: cluster) }
         return cluster
+    }
+    private static func startPrepared(settings: [String: String]) async throws -> LocalCluster {
+        let cluster = try await TestServer.makeCluster(
+            settings: TestServer.defaultSettings.merging(settings) { _, chosen in chosen })
+        do {
+            try await TestServer.startPrepared(cluster)
+        } catch {
+            await cluster.shutDown()
+            throw error
+        }
+        return cluster
+    }
+
+    /// Its database of the name ``databaseOfStandby`` has Brocot's schema, a request, and a table that could be attached.
+    private static func startStandby() async throws -> LocalCluster {
+        let cluster = try await startPrepared(settings: [:])
+        do {
+            try await TestServer.createMigratedDatabase(databaseOfStandby, on: cluster)
+            let connection = try await Administration.connect(to: cluster.url(database: databaseOfStandby))
+            try await connection.execute(
+                script: """
+                    CREATE TABLE tasks (id bigint PRIMARY KEY);
+                    SELECT brocot.move('letters', 'a', last => true)
+                    """)
+            await connection.close()
+            try await cluster.restartAsStandby()
+        } catch {
+            await cluster.shutDown()
+            throw error
+        }
+        return cluster
+    }
+
+    static let databaseOfStandby = "test"
+}
+
+extension LocalCluster {
+    /// Stops the server, and starts it as a standby without a primary.
+    package func restartAsStandby() async throws {
+        await stop()
+        try Data().write(to: URL(filePath: "\(directory)/data/standby.signal"))
+        try await start()
     }
 }

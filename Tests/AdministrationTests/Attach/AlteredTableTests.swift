@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Attached tables that somebody altered", .timeLimit(.minutes(30))) struct AlteredTableTests {
+@Suite("Attached tables that somebody altered", .usualTimeLimit) struct AlteredTableTests {
     private func findings(_ fixture: AttachFixture) async throws -> TableFindings {
         try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
             .findings(of: AttachFixture.definition())

@@ -1,11 +1,12 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
 /// The exceptions that docs/your-own-tables.md names below "Inserting, updating and deleting rows".
-@Suite("Statements of an application on an attached table", .databaseWithAttachedTasks, .timeLimit(.minutes(30)))
+@Suite("Statements of an application on an attached table", .databaseWithAttachedTasks, .usualTimeLimit)
 struct ApplicationStatementTests {
     /// The SQLSTATE with which a script fails.
     private func state(of script: String, on connection: Connection) async -> String? {

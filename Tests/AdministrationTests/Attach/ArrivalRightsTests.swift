@@ -1,11 +1,12 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 @testable import Migrations
 
-@Suite("Rights of the functions that request places for new rows", .database, .timeLimit(.minutes(30)))
+@Suite("Rights of the functions that request places for new rows", .database, .usualTimeLimit)
 struct ArrivalRightsTests {
     /// A role that owns the attached table, and a view with the name of the new rows whose function says who calls it.
     private static func view(of role: String) -> String {

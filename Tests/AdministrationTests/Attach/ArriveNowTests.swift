@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Tables that are attached with --arrive-now", .database, .timeLimit(.minutes(30)))
+@Suite("Tables that are attached with --arrive-now", .database, .usualTimeLimit)
 struct ArriveNowTests {
     private func attached(
         _ tables: String = AttachFixture.tasks, arrive: OrderDefinition.Arrival = .last

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Tables that are detached and attached again", .database, .timeLimit(.minutes(30))) struct AttachAgainTests {
+@Suite("Tables that are detached and attached again", .database, .usualTimeLimit) struct AttachAgainTests {
     /// Two lists with the same ranks, so that a row can't take its rank along to the other list.
     private static let tasks = """
         CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);

@@ -1,10 +1,11 @@
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Errors of attach") struct AttachErrorTests {
+@Suite("Errors of attach", .usualTimeLimit) struct AttachErrorTests {
     @Test("A step that the database refuses is named, with what stays and how to go on", .database)
     func failedStep() async throws {
         let fixture = try await AttachFixture(

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("What brocot attach refuses before it changes anything", .database, .timeLimit(.minutes(30)))
+@Suite("What brocot attach refuses before it changes anything", .database, .usualTimeLimit)
 struct AttachRefusalTests {
     /// Statements, and the reason why the whole table can't be one list.
     private static let unsuitable = [

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("brocot attach", .database, .timeLimit(.minutes(30))) struct AttachTests {
+@Suite("brocot attach", .database, .usualTimeLimit) struct AttachTests {
     @Test("brocot attach gives existing rows ranks in the given order, and no rank if a list column is NULL")
     func adoptsAnOrder() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)

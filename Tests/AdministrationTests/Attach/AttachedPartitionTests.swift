@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Attached tables that became a partition", .database, .timeLimit(.minutes(30))) struct AttachedPartitionTests {
+@Suite("Attached tables that became a partition", .database, .usualTimeLimit) struct AttachedPartitionTests {
     private static let whole = AttachFixture.definition(table: "all_tasks")
 
     /// An attached table with a pending request, which became the partition of a table with the same constraint.

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("brocot attach beside an autovacuum", .timeLimit(.minutes(30))) struct AutovacuumTests {
+@Suite("brocot attach beside an autovacuum", .usualTimeLimit) struct AutovacuumTests {
     private static let isVacuumed = """
         SELECT EXISTS (
             SELECT FROM pg_locks AS held JOIN pg_stat_activity AS session USING (pid)

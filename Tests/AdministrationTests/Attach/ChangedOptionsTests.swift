@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Options that change while a table stays attached", .database, .timeLimit(.minutes(30)))
+@Suite("Options that change while a table stays attached", .database, .usualTimeLimit)
 struct ChangedOptionsTests {
     private static let everyOption = [
         AttachFixture.definition(),
@@ -23,11 +24,11 @@ struct ChangedOptionsTests {
             + fixture.texts("SELECT to_jsonb(known) FROM brocot.ordered_tables AS known ORDER BY name")
     }
 
-    /// From `first` to each later number and back, and from each of these to each other: every change once.
-    private static func everyChange(from first: Int = 0) -> [Int] {
-        guard first + 1 < everyOption.count else { return [] }
-        let andBack = (first + 2..<everyOption.count).flatMap { [$0, first] }
-        return andBack + [first + 1] + everyChange(from: first + 1) + [first]
+    /// The way through the numbers of ``everyOption`` from 0 that makes every change from one to another once: from each number to all later ones
+    /// and back, but to the next one last, and at the end all the way back.
+    private static var everyChange: [Int] {
+        let (count, starts) = (everyOption.count, 0..<everyOption.count - 1)
+        return starts.flatMap { start in (start + 2..<count).flatMap { [$0, start] } + [start + 1] } + starts.reversed()
     }
 
     @Test("A table whose options were changed is as if it had been attached with them") func sameAsAttached()
@@ -42,7 +43,7 @@ struct ChangedOptionsTests {
         }
         var former = Self.everyOption[0]
         try await fixture.attach(former)
-        for number in Self.everyChange() {
+        for number in Self.everyChange {
             let definition = Self.everyOption[number]
             try await fixture.attach(definition, mayChangeOptions: true)
             #expect(try await registryAndCatalog(fixture) == attached[number], "from \(former) to \(definition)")

@@ -1,9 +1,10 @@
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Attached tables that got another owner", .database, .timeLimit(.minutes(30))) struct ChangedOwnerTests {
+@Suite("Attached tables that got another owner", .database, .usualTimeLimit) struct ChangedOwnerTests {
     @Test("brocot check and doctor name the rights that the new owner lacks, and brocot attach gives them")
     func newOwner() async throws {
         let fixture = try await AttachFixture(

@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("The lock of attach, detach and repair", .database, .timeLimit(.minutes(30))) struct CommandLockTests {
+@Suite("The lock of attach, detach and repair", .database, .usualTimeLimit) struct CommandLockTests {
     private func lock(_ connection: Connection) -> CommandLock {
         CommandLock(connection: connection, logger: AttachFixture.logger, patience: .seconds(60))
     }

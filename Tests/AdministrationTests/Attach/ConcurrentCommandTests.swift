@@ -1,10 +1,11 @@
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 @testable import LibPQ
 
-@Suite("Commands beside other sessions", .database, .timeLimit(.minutes(30))) struct ConcurrentCommandTests {
+@Suite("Commands beside other sessions", .database, .usualTimeLimit) struct ConcurrentCommandTests {
     private static let partitioned = """
         CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (id, project_id)) PARTITION BY LIST (project_id);
         CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
@@ -61,13 +62,13 @@ import Testing
         let fixture = try await AttachFixture(Self.partitioned)
         let plan = try await fixture.attacher.plan(AttachFixture.definition())
         let other = try await TestDatabase.current.connect()
-        let purposes = Flag()
+        let isDropped = Flag()
         try await fixture.attacher.run(plan) { step in
-            guard step.purpose.contains("tasks_2"), !purposes.isSet else { return }
-            purposes.set()
+            guard step.purpose.contains("tasks_2"), !isDropped.isSet else { return }
+            isDropped.set()
             _ = try? await other.execute("DROP TABLE tasks_2")
         }
-        #expect(purposes.isSet)
+        #expect(isDropped.isSet)
         #expect(try await fixture.attacher.plan(AttachFixture.definition()).steps.isEmpty)
     }
 

@@ -1,12 +1,13 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Definitions of constraints and triggers") struct DefinitionTextTests {
-    @Test("What the server adds or leaves out makes no difference")
+@Suite("Definitions of constraints and triggers", .usualTimeLimit) struct DefinitionTextTests {
+    @Test("Two texts of a definition are equal if they differ only in what the server adds or leaves out")
     func printed() {
         #expect(
             DefinitionText.areEqual(
@@ -20,7 +21,7 @@ import Testing
     }
 
     @Test(
-        "Another column, constant, operator or keyword makes a difference",
+        "Two texts of a definition are different if a column, constant, operator or keyword differs",
         arguments: [
             "CHECK (rank_num > 5 AND rank_den > 0)", "CHECK (rank_num > 4 AND rank_num > 0)",
             "CHECK (rank_num >= 4 AND rank_den > 0)", "CHECK (rank_num > 4 OR rank_den > 0)", "CHECK (rank_num > 4)",
@@ -39,7 +40,7 @@ import Testing
 
     @Test(
         "A table that was just attached is found unchanged, whatever its key types and names are",
-        .database, .timeLimit(.minutes(30)), arguments: [false, true])
+        .database, arguments: [false, true])
     func attached(arriveNow: Bool) async throws {
         let columns = Self.types.map { "\(quoteIdentifier($0.key)) \($0.value)" }
         let fixture = try await AttachFixture(

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("brocot detach", .database, .timeLimit(.minutes(30))) struct DetachTests {
+@Suite("brocot detach", .database, .usualTimeLimit) struct DetachTests {
     @Test("brocot detach continues after it stopped before any of its steps", arguments: 0..<5)
     func continues(finishedSteps: Int) async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Plans of the statement that places existing rows", .database, .timeLimit(.minutes(30)))
+@Suite("Plans of the statement that places existing rows", .database, .usualTimeLimit)
 struct FillingPlanTests {
     /// What the planner knows of a table with thousands of rows without a rank in one list.
     enum History: String, CaseIterable {

@@ -1,11 +1,12 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 @testable import Ordering
 
-@Suite("Triggers of an earlier version", .database, .timeLimit(.minutes(30))) struct FormerTriggerTests {
+@Suite("Triggers of an earlier version", .database, .usualTimeLimit) struct FormerTriggerTests {
     /// One name is so long that the names of its triggers were shortened in another way.
     static let rankColumns = ["rank", "position_within_the_sprint_of_the_team_board"]
 

@@ -1,11 +1,12 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
 /// Statements of users' triggers and foreign keys that Brocot's own statements fire.
-@Suite("Users' triggers within moves", .database, .timeLimit(.minutes(30))) struct NestedTriggerTests {
+@Suite("Users' triggers within moves", .database, .usualTimeLimit) struct NestedTriggerTests {
     enum Way: CaseIterable { case atOnce, pending }
 
     private func move(_ arguments: String, _ way: Way, on connection: Connection) async throws {

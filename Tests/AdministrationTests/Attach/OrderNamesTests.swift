@@ -1,9 +1,10 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import Administration
 
-@Suite("Names of an order's objects") struct OrderNamesTests {
+@Suite("Names of an order's objects", .usualTimeLimit) struct OrderNamesTests {
     @Test("The triggers fire in the same order, however long the rank column's name is", arguments: 1...59)
     func orderOfTriggers(length: Int) {
         let names = OrderNames(schema: "public", table: "tasks", rank: String(repeating: "r", count: length))

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Triggers of an attached table", .database, .timeLimit(.minutes(30))) struct OrderTriggerTests {
+@Suite("Triggers of an attached table", .database, .usualTimeLimit) struct OrderTriggerTests {
     private func attached(_ definition: OrderDefinition = AttachFixture.definition()) async throws -> AttachFixture {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         try await fixture.attach(definition, orderBy: "title")

@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Statements of docs/your-own-tables.md", .databaseWithAttachedTasks, .timeLimit(.minutes(30)))
+@Suite("Statements of docs/your-own-tables.md", .databaseWithAttachedTasks, .usualTimeLimit)
 struct OwnTablesPageTests {
     private func statements(ofSection title: String) throws -> [String] {
         try Repository.statements(ofSection: title, in: "docs/your-own-tables.md")

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("The functions for moves at once of an attached table", .database, .timeLimit(.minutes(30)))
+@Suite("The functions for moves at once of an attached table", .database, .usualTimeLimit)
 struct PlaceFunctionTests {
     private func move(_ fixture: AttachFixture) async throws {
         try await fixture.connection.execute(

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Sessions with quote_all_identifiers", .database, .timeLimit(.minutes(30))) struct QuotedNamesTests {
+@Suite("Sessions with quote_all_identifiers", .database, .usualTimeLimit) struct QuotedNamesTests {
     private static let tasks = """
         CREATE TYPE state AS ENUM ('open', 'done');
         CREATE TABLE tasks (id varchar(20) PRIMARY KEY, project_id state, title text);

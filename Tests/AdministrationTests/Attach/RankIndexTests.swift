@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("The unique index on list and rank", .database, .timeLimit(.minutes(30))) struct RankIndexTests {
+@Suite("The unique index on list and rank", .database, .usualTimeLimit) struct RankIndexTests {
     private static let partitioned = """
         CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (id, project_id)) PARTITION BY LIST (project_id);
         CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);

@@ -1,12 +1,13 @@
 import LibPQ
 import Logging
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Attached tables whose rows lost their ranks", .database, .timeLimit(.minutes(30))) struct RecreatedTableTests {
+@Suite("Attached tables whose rows lost their ranks", .database, .usualTimeLimit) struct RecreatedTableTests {
     private static let rows = "INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 5) AS n"
 
     @Test(

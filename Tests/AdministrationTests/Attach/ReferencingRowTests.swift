@@ -1,12 +1,13 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
 /// Comments refer to tasks by a foreign key. An INSERT of a comment locks its task with FOR KEY SHARE.
-@Suite("Rows that refer to rows of an attached table", .database, .timeLimit(.minutes(30))) struct ReferencingRowTests {
+@Suite("Rows that refer to rows of an attached table", .database, .usualTimeLimit) struct ReferencingRowTests {
     private static let comments = "CREATE TABLE comments (task_id bigint REFERENCES tasks, body text)"
     private static let comment = "INSERT INTO comments VALUES (1, 'seen')"
     private static let moveLast = "SELECT brocot.move_now(1, 1, last => true, ordered_table => 'public.tasks')"

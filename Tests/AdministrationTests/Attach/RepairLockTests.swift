@@ -1,15 +1,16 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("brocot check and --repair beside sessions that keep locks", .database, .timeLimit(.minutes(30)))
+@Suite("brocot check and --repair beside sessions that keep locks", .database, .usualTimeLimit)
 struct RepairLockTests {
     @Test(
         "brocot check names who has locked a table, and does not wait for it without a limit",
-        .databaseWithAttachedTasks)
+        .databaseWithAttachedTasks(mostlyWaits: true))
     func lockedTable() async throws {
         let fixture = try await AttachFixture()
         let holder = try await TestDatabase.current.connect()

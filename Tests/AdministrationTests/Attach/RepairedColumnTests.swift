@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Repair of dropped rank columns", .database, .timeLimit(.minutes(30))) struct RepairedColumnTests {
+@Suite("Repair of dropped rank columns", .database, .usualTimeLimit) struct RepairedColumnTests {
     @Test("brocot check --repair restores dropped rank columns beside a constraint of another form")
     func droppedColumnsBesideOtherConstraint() async throws {
         let fixture = try await AttachFixture.withRows()

@@ -1,12 +1,13 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
 /// The same damage in every shape of an order that can be registered.
-@Suite("brocot check --repair for every kind of order", .database, .timeLimit(.minutes(30))) struct RepairedShapeTests {
+@Suite("brocot check --repair for every kind of order", .database, .usualTimeLimit) struct RepairedShapeTests {
     /// A table with five rows in one list, and its order.
     struct Shape: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Published tables whose replica identity is missing or does not suffice", .database, .timeLimit(.minutes(30)))
+@Suite("Published tables whose replica identity is missing or does not suffice", .database, .usualTimeLimit)
 struct ReplicaIdentityTests {
     /// Statements, the table that the server would not update, and its replica identity.
     private static let withoutIdentity = [

@@ -1,10 +1,11 @@
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Tables of several owners", .database, .timeLimit(.minutes(30))) struct SeveralOwnersTests {
+@Suite("Tables of several owners", .database, .usualTimeLimit) struct SeveralOwnersTests {
     private static let definition = AttachFixture.definition()
 
     /// A role that owns an attached, partitioned table and may read Brocot's tables, and another one that owns a partition.

@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Steps of a plan", .commonDatabase, .timeLimit(.minutes(30))) struct StepRunnerTests {
+@Suite("Steps of a plan", .commonDatabase, .usualTimeLimit) struct StepRunnerTests {
     @Test(
         "A step waits for its lock as long as configured if writers wait behind it, and without a limit if they don't",
         arguments: [

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("brocot check --repair", .database, .timeLimit(.minutes(30))) struct TableRepairTests {
+@Suite("brocot check --repair", .database, .usualTimeLimit) struct TableRepairTests {
     private static let structures = [
         ("ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid", "constraint brocot_rank_is_valid"),
         (

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Conditions of the triggers of an attached table", .database, .timeLimit(.minutes(30)))
+@Suite("Conditions of the triggers of an attached table", .database, .usualTimeLimit)
 struct TriggerConditionTests {
     /// Two lists, in which the ranks are equal.
     private static let tasks = """

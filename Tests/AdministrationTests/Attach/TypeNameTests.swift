@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Types with the names of the server's", .database, .timeLimit(.minutes(30))) struct TypeNameTests {
+@Suite("Types with the names of the server's", .database, .usualTimeLimit) struct TypeNameTests {
     private static let cards = """
         CREATE TABLE tasks (id uuid PRIMARY KEY, project_id text);
         INSERT INTO tasks SELECT md5(n::text)::uuid, 'a' FROM generate_series(1, 3) AS n;

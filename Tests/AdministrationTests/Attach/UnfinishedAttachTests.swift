@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Tables that were altered while brocot attach was not finished", .database, .timeLimit(.minutes(30)))
+@Suite("Tables that were altered while brocot attach was not finished", .database, .usualTimeLimit)
 struct UnfinishedAttachTests {
     /// A table of which brocot attach has stored the order of the rows, the highest id first, and has placed none.
     private func unfinished() async throws -> AttachFixture {

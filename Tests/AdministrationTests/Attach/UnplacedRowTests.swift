@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Rows without a place, in brocot check and --repair", .database, .timeLimit(.minutes(30)))
+@Suite("Rows without a place, in brocot check and --repair", .database, .usualTimeLimit)
 struct UnplacedRowTests {
     private static let unplacedRows = """
         SET session_replication_role = replica; INSERT INTO tasks VALUES (7, 1), (6, 1); RESET session_replication_role

@@ -1,11 +1,12 @@
 import LibPQ
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Checks of rights by brocot doctor", .timeLimit(.minutes(30))) struct DoctorRightsTests {
+@Suite("Checks of rights by brocot doctor", .usualTimeLimit) struct DoctorRightsTests {
     @Test("brocot doctor names rights that a role lacks, and tables whose rows are hidden from the role", .database)
     func rights() async throws {
         let owner = try await TestDatabase.current.connect()

@@ -1,9 +1,10 @@
 import Administration
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Checks of the schema and its tables by brocot doctor", .timeLimit(.minutes(30))) struct DoctorSchemaTests {
+@Suite("Checks of the schema and its tables by brocot doctor", .usualTimeLimit) struct DoctorSchemaTests {
     /// A change, the check that fails then, and a part of its advice.
     private static let faults = [
         (held, "held lists", "brocot release"),

@@ -1,12 +1,13 @@
 import LibPQ
 import Synchronization
 import Logging
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Checks of the server by brocot doctor", .timeLimit(.minutes(30))) struct DoctorServerTests {
+@Suite("Checks of the server by brocot doctor", .usualTimeLimit) struct DoctorServerTests {
     @Test("brocot doctor fails in a database that takes text of any encoding", .database)
     func anyEncoding() async throws {
         let database = TestDatabase.current

@@ -1,9 +1,10 @@
 import Administration
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Checks of standbys by brocot doctor", .timeLimit(.minutes(30))) struct DoctorStandbyTests {
+@Suite("Checks of standbys by brocot doctor", .usualTimeLimit) struct DoctorStandbyTests {
     /// Both on one primary server.
     @Test("brocot doctor names a standby, or its slot, if a long query there keeps dead rows", .database(on: .own()))
     func feedback() async throws {

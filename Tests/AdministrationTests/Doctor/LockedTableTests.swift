@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Tables that another session has locked", .databaseWithAttachedTasks, .timeLimit(.minutes(30)))
+@Suite("Tables that another session has locked", .databaseWithAttachedTasks, .usualTimeLimit)
 struct LockedTableTests {
     @Test("brocot doctor names a locked table, and finds the faults of the other tables")
     func otherTables() async throws {

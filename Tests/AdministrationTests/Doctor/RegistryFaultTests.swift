@@ -1,10 +1,11 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
-@Suite("Rows that the registry lacks", .database, .timeLimit(.minutes(30))) struct RegistryFaultTests {
+@Suite("Rows that the registry lacks", .database, .usualTimeLimit) struct RegistryFaultTests {
     @Test("brocot doctor fails if the registry has no row of the built-in table, and its advice restores that row")
     func builtInTable() async throws {
         let connection = try await TestDatabase.current.connect()

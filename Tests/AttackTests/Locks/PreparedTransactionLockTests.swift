@@ -4,11 +4,12 @@ import Logging
 import Migrations
 import MoveQueue
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 /// A prepared transaction keeps its locks, belongs to no session, and has no process. Any role may prepare one.
-@Suite("Locks of prepared transactions", .database, .timeLimit(.minutes(30))) struct PreparedTransactionLockTests {
+@Suite("Locks of prepared transactions", .database, .usualTimeLimit) struct PreparedTransactionLockTests {
     /// The name of a prepared transaction is one of the whole server.
     private let name = "a 'forgotten' one of \(TestDatabase.current.name)"
 

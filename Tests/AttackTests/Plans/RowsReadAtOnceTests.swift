@@ -1,9 +1,11 @@
 import Foundation
 import LibPQ
+import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Rows that a move at once reads", .database, .timeLimit(.minutes(30))) struct RowsReadAtOnceTests {
+@Suite("Rows that a move at once reads", .database, .usualTimeLimit) struct RowsReadAtOnceTests {
     /// How many histories are tried; `make test-attacks` tries more.
     private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
     /// Each look-up returns one row, and steps over rows that were moved before. Reading a list would be thousands.
@@ -36,15 +38,13 @@ import Testing
     }
 
     @Test("A move at once reads few rows after random histories of statistics") func randomHistories() async throws {
-        let seed =
-            ProcessInfo.processInfo.environment["BROCOT_PLAN_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
-        print("BROCOT_PLAN_SEED=\(seed), \(Self.count) histories")
+        let seed = SeededGenerator.seed(for: "\(Self.count) histories of statistics")
         for number in 0..<UInt64(Self.count) {
             let connection = try await TestDatabase.current.connect()
             var fuzz = StatisticsFuzz(seed: seed &+ number)
             try await fuzz.run(on: connection)
             let list = try #require(fuzz.lists.last { $0.items >= 3_000 }).name
-            let story = "BROCOT_PLAN_SEED=\(seed &+ number)\n\(fuzz.history.joined(separator: ";\n"))"
+            let story = "BROCOT_SEED=\(seed &+ number)\n\(fuzz.history.joined(separator: ";\n"))"
             try await expectFew("'\(list)'", "'other'", "", in: Self.items, on: connection, story)
         }
     }

@@ -2,10 +2,12 @@ import Foundation
 import LibPQ
 import Ordering
 import OrderingModel
+import SeededRandom
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Rows that a batch reads", .database, .timeLimit(.minutes(30))) struct RowsReadTests {
+@Suite("Rows that a batch reads", .database, .usualTimeLimit) struct RowsReadTests {
     /// How many histories are tried; `make test-attacks` tries more.
     private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
     /// The moved row, its anchor with three neighbours, the end of a list, and the same rows when they are written; some of
@@ -31,15 +33,13 @@ import Testing
     @Test("A batch reads few rows for each move after random histories of statistics") func randomHistories()
         async throws
     {
-        let seed =
-            ProcessInfo.processInfo.environment["BROCOT_PLAN_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...99_999)
-        print("BROCOT_PLAN_SEED=\(seed), \(Self.count) histories")
+        let seed = SeededGenerator.seed(for: "\(Self.count) histories of statistics")
         for number in 0..<UInt64(Self.count) {
             let connection = try await TestDatabase.current.connect()
             var fuzz = StatisticsFuzz(seed: seed &+ number)
             try await fuzz.run(on: connection)
             let moves = fuzz.moves(200)
-            let story = "BROCOT_PLAN_SEED=\(seed &+ number)\n\(fuzz.history.joined(separator: ";\n"))"
+            let story = "BROCOT_SEED=\(seed &+ number)\n\(fuzz.history.joined(separator: ";\n"))"
             expectFew(try await rowsRead(by: moves, on: connection), moves.count, story)
         }
     }

@@ -1,8 +1,9 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Routines of schema brocot", .database, .timeLimit(.minutes(30))) struct DefinerFunctionTests {
+@Suite("Routines of schema brocot", .database, .usualTimeLimit) struct DefinerFunctionTests {
     /// The routines that run with the owner's rights, with the reason. See docs/decisions/rights-of-functions.md.
     private static let justified = [
         "brocot.skip_duplicate_request()": "a role that may ask for a move may not write a key without a request"

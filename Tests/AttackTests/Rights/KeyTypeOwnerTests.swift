@@ -1,13 +1,14 @@
 import LibPQ
 import Logging
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 @testable import Administration
 
 /// Who owns the type of a key column can make casts and CHECKs, whose functions would run with the rights of the daemon.
-@Suite("The owner of a key's type", .database, .timeLimit(.minutes(30))) struct KeyTypeOwnerTests {
+@Suite("The owner of a key's type", .database, .usualTimeLimit) struct KeyTypeOwnerTests {
     private static let logger = Logger(label: "KeyTypeOwnerTests") { _ in SwiftLogNoOpLogHandler() }
     private static let definition = OrderDefinition(
         names: OrderNames(schema: "public", table: "moods"), listColumns: ["mood"], itemColumn: "id")

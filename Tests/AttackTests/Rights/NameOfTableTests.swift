@@ -3,11 +3,12 @@ import LibPQ
 import Logging
 import Migrations
 import Ordering
+import TestLimit
 import TestPostgres
 import Testing
 
 /// The owner of an attached table, or whoever may create objects in the schema of a dropped one, puts something else in its place.
-@Suite("The name of an attached table", .database, .timeLimit(.minutes(30)))
+@Suite("The name of an attached table", .database, .usualTimeLimit)
 struct NameOfTableTests {
     private static let logger = Logger(label: "NameOfTableTests") { _ in SwiftLogNoOpLogHandler() }
     private static let names = OrderNames(schema: "public", table: "tasks")

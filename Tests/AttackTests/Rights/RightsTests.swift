@@ -1,9 +1,10 @@
 import LibPQ
 import Migrations
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Rights on the objects of schema brocot", .database(migrated: false), .timeLimit(.minutes(30)))
+@Suite("Rights on the objects of schema brocot", .database(migrated: false), .usualTimeLimit)
 struct RightsTests {
     @Test(
         "Each role has exactly the rights that AllowedRights.swift lists, whatever the default privileges are",

@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// A role that may lock a table can block all others while its transaction is open.
-@Suite("LOCK TABLE on a table of schema brocot", .database, .timeLimit(.minutes(30))) struct TableLockTests {
+@Suite("LOCK TABLE on a table of schema brocot", .database, .usualTimeLimit) struct TableLockTests {
     private static let modes = [
         "ACCESS SHARE", "ROW SHARE", "ROW EXCLUSIVE", "SHARE UPDATE EXCLUSIVE", "SHARE", "SHARE ROW EXCLUSIVE",
         "EXCLUSIVE",

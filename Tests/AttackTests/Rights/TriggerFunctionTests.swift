@@ -1,9 +1,10 @@
 import LibPQ
+import TestLimit
 import TestPostgres
 import Testing
 
 /// A trigger function runs for whoever attaches it to a table, with values of whatever types that table has.
-@Suite("Trigger functions of schema brocot", .database, .timeLimit(.minutes(30))) struct TriggerFunctionTests {
+@Suite("Trigger functions of schema brocot", .database, .usualTimeLimit) struct TriggerFunctionTests {
     @Test("No role can attach a trigger function to a temporary table of its own", arguments: AttackingRole.allCases)
     func cannotBeAttached(kind: AttackingRole) async throws {
         let functions = try await Self.functions()

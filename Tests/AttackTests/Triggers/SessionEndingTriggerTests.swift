@@ -1,12 +1,13 @@
 import Daemon
 import LibPQ
 import Logging
+import TestLimit
 import TestPostgres
 import Testing
 
 @Suite(
     "Boards whose trigger ends the daemon's session or never returns", .database, .serialized,
-    .timeLimit(.minutes(30)))
+    .usualTimeLimit)
 struct SessionEndingTriggerTests {
     /// The daemon meets each of these boards once, and loses a session or waits each time.
     private static let boards = 20

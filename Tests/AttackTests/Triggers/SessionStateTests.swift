@@ -1,10 +1,11 @@
 import Daemon
 import LibPQ
 import Logging
+import TestLimit
 import TestPostgres
 import Testing
 
-@Suite("Triggers that leave something in the daemon's session", .database, .timeLimit(.minutes(30)))
+@Suite("Triggers that leave something in the daemon's session", .database, .usualTimeLimit)
 struct SessionStateTests {
     /// A trigger of list `sick` changes the session. One of list `victim` calls a function whose schema it does not name.
     private static let triggers = """

@@ -2,6 +2,7 @@ import EditingTraces
 import Foundation
 import LibPQ
 import Subprocess
+import TestLimit
 import TestPostgres
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
 /// Skipped where there are none.
 @Suite(
     "Recorded human editing, replayed through the queue", .database, .serialized,
-    .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"), .timeLimit(.minutes(30)))
+    .enabled(if: Trace.directory != nil, "no recordings: set BROCOT_TRACES to their folder"), .usualTimeLimit)
 struct TraceReplayTests {
     private static let replaysAll = ProcessInfo.processInfo.environment["BROCOT_ALL_TRACES"] != nil
     private static let names = replaysAll ? Trace.names : ["friendsforever_flat"]

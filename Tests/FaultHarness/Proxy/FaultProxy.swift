@@ -42,6 +42,7 @@ package final class FaultProxy: Sendable {
         var lastStop: StopIdentifier = 0
         var reached: [StopIdentifier: LinkIdentifier] = [:]
         var isFrozen = false
+        var isServerAway = false
         var isClosed = false
         /// Whether all descriptors are closed: their numbers may belong to others by now.
         var hasEnded = false
@@ -88,6 +89,22 @@ package final class FaultProxy: Sendable {
             for identifier in state.links.keys { state.links[identifier]?.freeze() }
         }
         signal()
+    }
+
+    /// Behaves as if the servers had stopped: cuts all connections, and closes new ones at once, until ``serverReturns()``.
+    package func serverGoesAway() {
+        let links = state.withLock { state in
+            state.isServerAway = true
+            defer { state.links = [:] }
+            return Array(state.links.values)
+        }
+        for link in links { link.close() }
+        signal()
+    }
+
+    /// Passes new connections on again.
+    package func serverReturns() {
+        state.withLock { $0.isServerAway = false }
     }
 
     /// Stops the next connection that sends a statement that `matches`, and waits for that. The statement must not be on its way
@@ -239,7 +256,7 @@ extension FaultProxy {
 
     private func accept(_ listener: Int32, _ serverPort: UInt16, _ state: inout State) {
         while let client = LoopbackSocket.accept(listener) {
-            guard let server = LoopbackSocket.connect(port: serverPort) else {
+            guard !state.isServerAway, let server = LoopbackSocket.connect(port: serverPort) else {
                 Glibc.close(client)
                 continue
             }

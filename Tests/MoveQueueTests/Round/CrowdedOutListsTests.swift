@@ -1,9 +1,10 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Lists that others crowd out of a batch", .timeLimit(.minutes(30))) struct CrowdedOutListsTests {
+@Suite("Lists that others crowd out of a batch", .usualTimeLimit) struct CrowdedOutListsTests {
     private let now = ContinuousClock.now
 
     @Test("A worker's turn decides a list alone if the last batch had crowded it out, and then continues")

@@ -1,9 +1,10 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Rounds that led to no decision", .timeLimit(.minutes(30))) struct FruitlessRoundsTests {
+@Suite("Rounds that led to no decision", .usualTimeLimit) struct FruitlessRoundsTests {
     /// What the postponed lists of a worker are.
     enum Postponed {
         case none, brieflyUnavailable, longUnavailable, failing, tooManyFailing, tooManyAndOneUnavailable
@@ -50,7 +51,7 @@ import Testing
     }
 
     @Test(
-        "The end of a round is in vain, without a decision, both, or none of them",
+        "A round that ends counts as in vain, as without a decision, as both, or as neither",
         arguments: [
             End(inVain: true, withoutDecision: true),
             End(isWhole: false, inVain: false, withoutDecision: true),

@@ -1,9 +1,10 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("A worker that waits for more requests", .timeLimit(.minutes(30))) struct GatheringTests {
+@Suite("A worker that waits for more requests", .usualTimeLimit) struct GatheringTests {
     private let now = ContinuousClock.now
 
     /// The report of a batch that decided this many requests of one list, all that were pending.

@@ -1,9 +1,10 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("What a worker does after a batch of the next lists", .timeLimit(.minutes(30))) struct NextListsTests {
+@Suite("What a worker does after a batch of the next lists", .usualTimeLimit) struct NextListsTests {
     private let now = ContinuousClock.now
 
     @Test("A worker's turn continues after the last found list, and at the beginning after the very last list")
@@ -30,7 +31,8 @@ import Testing
     }
 
     @Test(
-        "A worker meets another one if other sessions have most of the next lists of its round", arguments: [1, 2, 3])
+        "A worker reports that another worker is at the same lists if other sessions have locked most of them",
+        arguments: [1, 2, 3])
     func meetsAnotherWorker(others: Int) {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isPollDue: false, at: now)

@@ -1,9 +1,10 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("A worker's batches of the oldest requests", .timeLimit(.minutes(30))) struct OldestRequestsTests {
+@Suite("A worker's batches of the oldest requests", .usualTimeLimit) struct OldestRequestsTests {
     private let now = ContinuousClock.now
 
     /// What a batch reports that found few requests which don't wait for others.

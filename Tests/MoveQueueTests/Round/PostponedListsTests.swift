@@ -1,9 +1,10 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("Postponed lists of a worker") struct PostponedListsTests {
+@Suite("Postponed lists of a worker", .usualTimeLimit) struct PostponedListsTests {
     private let start = ContinuousClock.now
 
     private func lists(_ count: Int) -> [ListIdentifier] { (0..<count).map { ListIdentifier("\($0)") } }

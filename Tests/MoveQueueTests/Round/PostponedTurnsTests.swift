@@ -1,9 +1,10 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("A worker's turns for postponed lists", .timeLimit(.minutes(30))) struct PostponedTurnsTests {
+@Suite("A worker's turns for postponed lists", .usualTimeLimit) struct PostponedTurnsTests {
     private let now = ContinuousClock.now
 
     @Test("Only a patient worker gives the statements of a list more time after each failure")

@@ -1,9 +1,10 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("The search through a round", .timeLimit(.minutes(30))) struct RoundSearchTests {
+@Suite("The search through a round", .usualTimeLimit) struct RoundSearchTests {
     private let asked = 8
 
     /// The report of a batch that found this many lists, locked them, and decided this many of their requests.

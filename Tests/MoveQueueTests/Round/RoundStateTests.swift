@@ -1,8 +1,9 @@
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("States of a worker's round", .timeLimit(.minutes(30))) struct RoundStateTests {
+@Suite("States of a worker's round", .usualTimeLimit) struct RoundStateTests {
     @Test(
         "A worker that was woken does not read the queue first, unless it was woken in vain before",
         arguments: [
@@ -17,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "A turn that found nothing was in vain if the worker was woken for it",
+        "A worker counts as woken in vain if the turn after the wake-up finds nothing",
         arguments: [(Waking.awake, Waking.idle), (.woken, .wokenInVain)])
     func endsInVain(before: Waking, after: Waking) {
         var waking = before
@@ -39,7 +40,7 @@ import Testing
     }
 
     @Test(
-        "The end of a round ends the alternation after one more batch of the oldest requests",
+        "After the end of a round, one more batch of the oldest requests follows, and no further ones",
         arguments: [(Entanglement.none, Entanglement.none), (.oldestNext, .oldestLast), (.roundNext, .oldestLast)])
     func endsRound(before: Entanglement, after: Entanglement) {
         var entanglement = before

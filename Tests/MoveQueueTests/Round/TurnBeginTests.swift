@@ -1,9 +1,10 @@
 import Ordering
+import TestLimit
 import Testing
 
 @testable import MoveQueue
 
-@Suite("How a worker's turn begins", .timeLimit(.minutes(30))) struct TurnBeginTests {
+@Suite("How a worker's turn begins", .usualTimeLimit) struct TurnBeginTests {
     private let now = ContinuousClock.now
 
     @Test("After a time-out of reading, only the statements for users' tables have a short limit")

@@ -1,0 +1,15 @@
+import LibPQ
+import TestPostgres
+import Testing
+
+extension FaultProxy {
+    /// A proxy before the running test's database, which the caller closes, and the URL of the database through it, as the superuser, with the
+    /// password.
+    package static func beforeTestDatabase() throws -> (FaultProxy, url: String) {
+        let direct = TestDatabase.current.loopbackURL
+        let proxy = try FaultProxy(
+            serverPorts: [try #require(ConnectionParameters(url: direct)["port"].flatMap { UInt16($0) })])
+        let url = direct.replacing(/:[0-9]+\//, with: ":\(proxy.ports[0])/")
+        return (proxy, url + "?sslmode=disable&gssencmode=disable")
+    }
+}
