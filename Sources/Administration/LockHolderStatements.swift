@@ -29,40 +29,24 @@ enum LockHolderStatements {
         holders(of: table, modes: ["AccessExclusiveLock"], orWaiting: true)
     }
 
-    /// The other sessions whose transactions keep a table from being changed, and are older than this. The server hides their age from a plain
-    /// role, which therefore sees younger ones too. The statement runs with only `pg_catalog` in the `search_path`.
-    ///
-    /// - Parameters:
-    ///   - table: The table.
-    ///   - age: How old such a transaction is at least.
-    ///   - readersToo: Whether also sessions that only read the table are in the way.
-    /// - Returns: The statement.
-    static func keepingFromChanging(_ table: OrderNames, forMoreThan age: Duration, readersToo: Bool) -> SQL {
-        let readers = readersToo ? ["AccessShareLock", "RowShareLock"] : []
-        let writers = [
-            "RowExclusiveLock", "ShareUpdateExclusiveLock", "ShareLock", "ShareRowExclusiveLock", "ExclusiveLock",
-            "AccessExclusiveLock",
-        ]
-        return holders(
-            where: """
-                \(isHolder(of: table, modes: readers + writers))
-                    AND (session.xact_start > clock_timestamp() - \(age.milliseconds) * interval '1 millisecond') IS NOT TRUE
-                """)
-    }
-
     private static func holders(of table: OrderNames, modes: [String], orWaiting: Bool = false) -> SQL {
         holders(where: isHolder(of: table, modes: modes, orWaiting: orWaiting))
     }
 
-    /// Whether another session has one of these locks of a table or of one of its partitions.
+    /// Whether another session has one of these locks of a table or of one of its partitions. `pg_partition_tree` would wait for these locks.
     private static func isHolder(of table: OrderNames, modes: [String], orWaiting: Bool = false) -> SQL {
         let oid = SQL.relation(schema: "\(table.schema)", name: "\(table.table)")
         return """
             holder.locktype = 'relation' AND (holder.granted OR \(orWaiting)) AND holder.mode = ANY (\(modes))
                 AND holder.pid IS DISTINCT FROM pg_backend_pid()
                 AND holder.database = (SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database())
-                AND (holder.relation = \(oid)
-                    OR holder.relation IN (SELECT part.relid FROM pg_partition_tree(\(oid)) AS part))
+                AND holder.relation IN (
+                    WITH RECURSIVE part (oid) AS (
+                        SELECT \(oid)
+                        UNION
+                        SELECT link.inhrelid FROM part JOIN pg_inherits AS link ON link.inhparent = part.oid
+                    )
+                    SELECT part.oid FROM part)
             """
     }
 

@@ -26,6 +26,11 @@ package enum ServerBuild {
         try await isTrue("SELECT current_setting('server_version_num')::integer >= 150000")
     }
 
+    /// Whether its publications can send generated columns, as from PostgreSQL 18 on.
+    package static func publishesGeneratedColumns() async throws -> Bool {
+        try await isTrue("SELECT current_setting('server_version_num')::integer >= 180000")
+    }
+
     /// Whether the extension pgTAP is installed.
     package static func hasPgTAP() async throws -> Bool {
         try await pgTAP.value

@@ -5,9 +5,8 @@ import Ordering
 package enum AttachError: Error, Sendable {
     /// The table or the arguments don't allow it. Nothing was changed.
     case refused(String)
-    /// Other sessions held a lock for too long. The finished steps stay, and the same command continues after them. There are no holders if the
-    /// server does not tell who they are.
-    case lockTimeout(step: String, holders: [DescribedLockHolder] = [])
+    /// Other sessions held a lock for too long. The finished steps stay, and the same command continues after them.
+    case lockTimeout(step: String)
     /// Other sessions kept the lock of a list whose ranks are damaged, or locked its rows; nil means rows in no list. Lists that are repaired
     /// stay so.
     case listLocked(String?, holders: [DescribedLockHolder])
@@ -80,11 +79,10 @@ extension AttachError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .refused(let reason): reason
-        case .lockTimeout(let step, let holders):
+        case .lockTimeout(let step):
             """
-            Could not \(step): \(holders.isEmpty ? "other sessions" : holders.text) kept the table locked. \
-            \(holders.advice ?? "See pg_stat_activity and pg_prepared_xacts for long transactions.") The finished steps stay. \
-            Run the same command again to continue.
+            Could not \(step): other sessions kept the table locked. See pg_stat_activity for long transactions, and \
+            pg_prepared_xacts for prepared ones. The finished steps stay. Run the same command again to continue.
             """
         case .listLocked(let list, let holders):
             """

@@ -37,7 +37,7 @@ package struct Attacher: Sendable {
 
     /// Runs one step, which changes the table with these names.
     ///
-    /// - Throws: ``AttachError/lockTimeout(step:holders:)``; ``AttachError/stepFailed(step:_:)``; ``AttachError/cancelled``.
+    /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/stepFailed(step:_:)``; ``AttachError/cancelled``.
     func run(_ step: AttachStep, on table: OrderNames) async throws(AttachError) {
         try await runner.run(step, on: table)
     }
@@ -199,7 +199,7 @@ package struct Attacher: Sendable {
 
     /// Looks at the catalog in one transaction, which may wait for the table's lock.
     ///
-    /// - Throws: ``AttachError/lockTimeout(step:holders:)`` if another session keeps the table locked for longer than the
+    /// - Throws: ``AttachError/lockTimeout(step:)`` if another session keeps the table locked for longer than the
     ///   command's patience. With a limit, the server's error.
     private func read<Value: Sendable>(
         waitingAtMost limit: Duration? = nil, _ body: @Sendable (isolated Connection) throws(PostgresError) -> Value

@@ -26,7 +26,7 @@ struct StepRunner: Sendable {
     /// - Parameters:
     ///   - step: The step.
     ///   - table: The names of the table that it changes.
-    /// - Throws: ``AttachError/lockTimeout(step:holders:)``; ``AttachError/stepFailed(step:_:)``; ``AttachError/cancelled``.
+    /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/stepFailed(step:_:)``; ``AttachError/cancelled``.
     func run(_ step: AttachStep, on table: OrderNames) async throws(AttachError) {
         for attempt in 1...attempts {
             do throws(PostgresError) {
@@ -48,18 +48,7 @@ struct StepRunner: Sendable {
             let pause = Duration.milliseconds(Int.random(in: Self.millisecondsBetweenAttempts))
             do { try await Task.sleep(for: pause) } catch { throw .cancelled }
         }
-        throw .lockTimeout(step: step.purpose, holders: await holdersInTheWay(of: step, on: table))
-    }
-
-    /// Who may have kept the step from getting its lock on the table; none if the server doesn't tell.
-    private func holdersInTheWay(of step: AttachStep, on table: OrderNames) async -> [DescribedLockHolder] {
-        guard step.lock != .none else { return [] }
-        let statement = LockHolderStatements.keepingFromChanging(
-            table, forMoreThan: lockTimeout, readersToo: step.lock == .accessExclusive)
-        let holders = try? await connection.inTransaction(settings: TransactionSettings.ofTables) {
-            connection throws(PostgresError) in try DescribedLockHolder.all(statement, on: connection)
-        }
-        return holders ?? []
+        throw .lockTimeout(step: step.purpose)
     }
 
     /// A patient attempt waits until the server has cancelled an autovacuum of the table.

@@ -22,7 +22,7 @@ enum CatalogStatements {
         /// Why the table can't be attached; NULL if it can.
         case obstacle
         case isPartitioned, actsAsOwner, mayBecomeRegistryOwner, hasRightsOfRegistryOwner, hidesRows,
-            hasRuleOnInsertOrDelete, hasPublications
+            hasRuleOnInsertOrDelete, mayHavePublications
         /// The schema and the name of the table of which it is a partition, directly or through others; NULL if it is none.
         case partitionRoot
         /// The schema and the name of the table of which it is a partition directly; NULL if it is none.
@@ -51,7 +51,8 @@ enum CatalogStatements {
                     WHERE leaf.relkind = 'f'
                 ) THEN 'one of its partitions is a foreign table, so no index can make sure that ranks differ. It can''t be attached'
             END, (
-                SELECT format('table %s inherits from this table, so no index can make sure that ranks differ. First: ALTER TABLE %1$s NO INHERIT %s',
+                SELECT format('table %s inherits from this table, so no index can make sure that ranks differ. The table can be attached only after '
+                    'ALTER TABLE %1$s NO INHERIT %s. Then queries of %2$s no longer have the rows of %1$s',
                     heir.inhrelid::regclass, heir.inhparent::regclass)
                 FROM pg_inherits AS heir
                 WHERE heir.inhparent = relation.oid AND relation.relkind = 'r'
@@ -74,7 +75,7 @@ enum CatalogStatements {
             pg_has_role(registry.relowner, 'USAGE'),
             row_security_active(relation.oid),
             EXISTS (SELECT FROM pg_rewrite AS rule WHERE rule.ev_class = relation.oid AND rule.ev_type IN ('3', '4')),
-            EXISTS (SELECT FROM pg_publication),
+            \(mayHavePublications),
             (SELECT ARRAY[root_schema.nspname::text, root.relname::text]
             FROM pg_class AS root JOIN pg_namespace AS root_schema ON root_schema.oid = root.relnamespace
             WHERE relation.relispartition AND root.oid = pg_partition_root(relation.oid)),

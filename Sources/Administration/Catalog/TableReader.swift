@@ -70,7 +70,7 @@ package enum TableReader {
             hasRightsOfRegistryOwner: try relation.decode(Column.hasRightsOfRegistryOwner),
             hidesRows: hidesRows,
             hasRuleOnInsertOrDelete: try relation.decode(Column.hasRuleOnInsertOrDelete),
-            faultsOfPublications: try relation.decode(Column.hasPublications, as: Bool.self)
+            faultsOfPublications: try relation.decode(Column.mayHavePublications, as: Bool.self)
                 ? try faultsOfPublications(of: oid, on: connection) : [])
     }
 

@@ -12,7 +12,7 @@ struct OlderMovesWait {
 
     let connection: Connection
 
-    /// - Throws: ``AttachError/lockTimeout(step:holders:)``; ``AttachError/database(_:)``; ``AttachError/cancelled``.
+    /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/database(_:)``; ``AttachError/cancelled``.
     func run() async throws(AttachError) {
         let begin = ContinuousClock.now
         var older = try await transactions()

@@ -28,7 +28,7 @@ struct AttachRefusalTests {
         ),
         (
             "CREATE TABLE tasks (id int PRIMARY KEY); CREATE TABLE heir () INHERITS (tasks)",
-            "table public.heir inherits from this table, so no index can make sure that ranks differ. First: ALTER TABLE public.heir NO INHERIT public.tasks"
+            "table public.heir inherits from this table, so no index can make sure that ranks differ. The table can be attached only after ALTER TABLE public.heir NO INHERIT public.tasks"
         ),
         (
             "CREATE TYPE task AS (id int); CREATE TABLE tasks OF task (PRIMARY KEY (id))",

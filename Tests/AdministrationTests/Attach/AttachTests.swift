@@ -272,8 +272,9 @@ import Testing
         #expect(recorder.entries.dropFirst().map(\.message) == [kept, kept])
     }
 
-    @Test("brocot attach fails after a short lock time-out, names the session, and succeeds when the lock is free")
-    func lockTimeout() async throws {
+    @Test("brocot attach fails after a short lock time-out, and succeeds when the lock is free") func lockTimeout()
+        async throws
+    {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; SELECT FROM tasks")
@@ -283,30 +284,12 @@ import Testing
         let error = await #expect(throws: AttachError.self) {
             try await attacher.run(step, on: AttachFixture.definition().names)
         }
-        guard case .lockTimeout(_, let holders) = error else {
+        guard case .lockTimeout = error else {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(holders.map(\.holder) == [.session(other.backendProcessIdentifier)])
         try await other.execute(script: "COMMIT")
         try await attacher.run(step, on: AttachFixture.definition().names)
-    }
-
-    @Test("brocot attach names the prepared transaction that keeps the table locked") func preparedTransaction()
-        async throws
-    {
-        let fixture = try await AttachFixture(AttachFixture.tasks)
-        let other = try await TestDatabase.current.connect()
-        try await other.execute(script: "BEGIN; SELECT FROM tasks; PREPARE TRANSACTION 'forgotten'")
-        let attacher = Attacher(
-            connection: fixture.connection, logger: AttachFixture.logger, lockTimeout: .milliseconds(20), attempts: 1)
-        let step = try await attacher.plan(AttachFixture.definition()).steps[0]
-        let error = await #expect(throws: AttachError.self) {
-            try await attacher.run(step, on: AttachFixture.definition().names)
-        }
-        #expect(
-            "\(try #require(error))".contains("a prepared transaction kept the table locked. See pg_prepared_xacts"))
-        try await other.execute("ROLLBACK PREPARED 'forgotten'")
     }
 
     @Test("brocot attach makes functions that run as the schema's owner, and that nobody else can call")

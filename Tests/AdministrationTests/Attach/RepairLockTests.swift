@@ -27,6 +27,27 @@ struct RepairLockTests {
     }
 
     @Test(
+        "brocot check names who has locked a partition, and does not wait for it to learn the name",
+        .database(mostlyWaits: true))
+    func lockedPartition() async throws {
+        let fixture = try await AttachFixture(
+            """
+            CREATE TABLE tasks (id int, project_id int, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
+            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1); INSERT INTO tasks VALUES (1, 1)
+            """)
+        try await fixture.attach()
+        let holder = try await TestDatabase.current.connect()
+        try await holder.execute(script: "BEGIN; LOCK TABLE tasks_1")
+        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
+        let definition = AttachFixture.definition()
+        // The lock is still held when this ends, so nothing has waited for it without a limit.
+        let findings = try await repair.findings(of: definition)
+        #expect(findings.lines().joined().contains("locked by process \(holder.backendProcessIdentifier)"))
+        try await holder.execute(script: "COMMIT")
+        #expect(try await repair.findings(of: definition).areRight)
+    }
+
+    @Test(
         "brocot check --repair waits a limited time for the lock of a list, and names who has it",
         .databaseWithAttachedTasks)
     func lockedList() async throws {

@@ -89,8 +89,8 @@ struct ReplicaIdentityTests {
             "ALTER PUBLICATION part DROP TABLE tasks; ALTER PUBLICATION part ADD TABLE tasks (title, id)"
         ),
         (
-            "\(plainTable); ALTER TABLE tasks REPLICA IDENTITY FULL", "FOR TABLE tasks (id, title)",
-            "does not send all columns of the replica identity of public.tasks,",
+            "\(plainTable); ALTER TABLE tasks REPLICA IDENTITY FULL", "FOR TABLE tasks (id, project_id, title)",
+            "has a list of columns of public.tasks, and the replica identity of public.tasks is FULL, which allows no list",
             "ALTER TABLE tasks REPLICA IDENTITY DEFAULT"
         ),
         (
@@ -134,6 +134,11 @@ struct ReplicaIdentityTests {
         (partitionedTable, "FOR TABLE tasks WHERE (id > 5) WITH (publish_via_partition_root)"),
         (partitionedTable, "FOR TABLE tasks (project_id, id) WITH (publish_via_partition_root)"),
         (partitionedTable, "FOR TABLES IN SCHEMA public"),
+        // The root is sent, because its schema is, and without the condition of the partition.
+        (
+            "\(partitionedTable); CREATE SCHEMA other; ALTER TABLE tasks_1 SET SCHEMA other",
+            "FOR TABLES IN SCHEMA public, TABLE other.tasks_1 WHERE (title = 'a') WITH (publish_via_partition_root)"
+        ),
     ]
 
     @Test(
@@ -144,6 +149,33 @@ struct ReplicaIdentityTests {
         let fixture = try await AttachFixture(
             "\(table); INSERT INTO tasks (id, project_id) VALUES (1, 1); CREATE PUBLICATION part \(publication)")
         try await fixture.connection.execute("UPDATE tasks SET title = 'b'")
+        try await fixture.attach()
+    }
+
+    /// Replica identities with generated columns, which a publication does not send unless it is told so.
+    private static let generated = [
+        ("GENERATED ALWAYS AS (id + 1) STORED", "ALTER PUBLICATION part SET (publish_generated_columns = stored)"),
+        ("GENERATED ALWAYS AS (id + 1) VIRTUAL", "ALTER TABLE tasks REPLICA IDENTITY DEFAULT"),
+    ]
+
+    @Test(
+        "brocot attach refuses a published table whose replica identity has generated columns that the publication does not send",
+        .enabled("the server is older than PostgreSQL 18") { try await ServerBuild.publishesGeneratedColumns() },
+        arguments: generated)
+    func generatedColumns(column: String, remedy: String) async throws {
+        let fixture = try await AttachFixture(
+            """
+            \(Self.plainTable); ALTER TABLE tasks ADD COLUMN next int \(column), REPLICA IDENTITY FULL;
+            INSERT INTO tasks (id, project_id) VALUES (1, 1); CREATE PUBLICATION part FOR ALL TABLES
+            """)
+        let error = await #expect(throws: PostgresError.self) {
+            try await fixture.connection.execute("UPDATE tasks SET title = 'b'")
+        }
+        #expect(error?.sqlState?.rawValue == "42P10")
+        let refusal = await refusal { try await fixture.attach() }
+        #expect(
+            refusal?.contains("does not send the generated columns of the replica identity of public.tasks") == true)
+        try await fixture.connection.execute(script: remedy)
         try await fixture.attach()
     }
 
