@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Settings of the daemon", .usualTimeLimit) struct DaemonSettingsTests {
     @Test(
-        "A daemon waits for more requests as long as --max-delay says, and not at all if it drains the queue",
+        "The configuration of a daemon has the delay of max_delay, and none if the daemon drains the queue",
         arguments: [false, true])
     func maxDelay(drains: Bool) throws {
         let settings = try DaemonSettings(

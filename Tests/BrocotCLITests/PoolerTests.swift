@@ -179,11 +179,18 @@ struct PoolerTests {
         try await PgBouncer.run(.session, before: url, settings: settings) { pooler in
             #expect(try await BrocotProcess.run("status", databaseURL: pooler.url).exitCode == 0)
             proxy.serverGoesAway()
-            // PgBouncer notices it when the first client asks for a connection to the server. That client waits.
+            // PgBouncer notices it when a client asks for a connection to the server. That client waits.
             var parameters = try ConnectionParameters(url: pooler.url)
             parameters.answerTimeout = .seconds(1)
-            let first = try await Connection.connect(parameters, logger: Logger(label: "pooler"))
-            _ = await #expect(throws: PostgresError.self) { try await first.query("SELECT 1") }
+            try await eventually("PgBouncer says that it can't log in") {
+                do throws(PostgresError) {
+                    let client = try await Connection.connect(parameters, logger: Logger(label: "pooler"))
+                    _ = try await client.query("SELECT 1")
+                    return false
+                } catch {
+                    return "\(error)".contains("server login has been failing")
+                }
+            }
             for arguments in [["status"], ["pause"], ["release", "--all"], ["check"]] {
                 let result = try await BrocotProcess.run(arguments, databaseURL: pooler.url)
                 #expect(result.exitCode == 6, "\(arguments): \(result.errors)")

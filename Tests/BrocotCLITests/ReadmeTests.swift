@@ -45,7 +45,9 @@ import Testing
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
 
-    @Test("The table of the section Your own tables is attached in its order, moved in, and detached as printed")
+    @Test(
+        "The table of the section Your own tables is attached in its order, moved in, and detached with the printed option"
+    )
     func ownTables() async throws {
         let (connection, section) = (try await TestDatabase.current.connect(), "Your own tables")
         let table = try Repository.statements(ofSection: section, in: "README.md")[0]
@@ -62,7 +64,8 @@ import Testing
         try await connection.execute(script: String(move))
         try await drain()
         #expect(try await connection.query(items).single().decode(0, as: String.self) == "43 41 42")
-        let detached = try await BrocotProcess.run("detach", "public.tasks", "--drop-columns")
+        let detach = try #require(text.firstMatch(of: /`(brocot detach .+?)`/)).1
+        let detached = try await BrocotProcess.run(GuideTests.arguments(of: detach) + ["public.tasks"])
         #expect(detached.exitCode == 0, "\(detached.errors)")
     }
 

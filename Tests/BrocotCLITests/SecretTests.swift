@@ -44,12 +44,12 @@ import Testing
             #expect(try !String(contentsOfFile: "\(folder)/cmdline", encoding: .utf8).contains(password))
             let limits = try String(contentsOfFile: "\(folder)/limits", encoding: .utf8)
             #expect(limits.contains(/Max core file size\s+0\s+0/))
-            proxy.serverReturns()
+            try proxy.serverReturns()
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
             // The correct password is refused, because the server has another one now.
             try await owner.execute("ALTER ROLE \(identifier: role.name) PASSWORD 'another'")
             proxy.serverGoesAway()
-            proxy.serverReturns()
+            try proxy.serverReturns()
             _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
                 $0.body.contains("password authentication failed") && !$0.body.contains(password)
             }

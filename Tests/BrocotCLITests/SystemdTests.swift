@@ -61,7 +61,7 @@ import Testing
                 _ = try await receiver.wait(for: "READY=1")
                 proxy.serverGoesAway()
                 _ = try await receiver.wait(for: "STATUS=Not ready: the listener")
-                proxy.serverReturns()
+                try proxy.serverReturns()
                 _ = try await receiver.wait(for: "STATUS=Applying requests")
                 daemon.send(SIGTERM)
             }

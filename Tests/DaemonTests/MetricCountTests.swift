@@ -110,7 +110,9 @@ import Testing
                         VALUES ('items', 'l', 1, 'because', now());
                         GRANT SELECT ON brocot.queue_status TO \(role.name)
                         """)
-                try await wait(for: "held_lists", in: metrics) { $0 == 1 }
+                for gauge in gauges {
+                    try await wait(for: gauge, in: metrics) { $0 == (gauge == "held_lists" ? 1 : 0) }
+                }
             }
         }
     }

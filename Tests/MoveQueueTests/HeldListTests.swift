@@ -8,10 +8,10 @@ import Testing
 
 @Suite("Held lists", .database, .usualTimeLimit)
 struct HeldListTests {
-    private func place(_ item: String, in list: String = "a", from source: String? = nil) -> Move {
-        Move(
-            list: ListIdentifier(orderedTable: "items", key: list), items: [item],
-            action: .place(.last, from: source))
+    private func place(_ item: String, in list: String = "a", of table: String = "items", from source: String? = nil)
+        -> Move
+    {
+        Move(list: ListIdentifier(list, of: table), items: [item], action: .place(.last, from: source))
     }
 
     /// A queue that refuses an item with the name poison, for one of these ``causes``.
@@ -117,12 +117,42 @@ struct HeldListTests {
         let fixture = try await fixture(trigger)
         let ids = try await fixture.enqueue([place("poison"), place("1")])
         try await fixture.drain()
-        try await fixture.connection.execute("SELECT brocot.release('a', reject => true)")
+        let released = try await fixture.connection.query("SELECT brocot.release('a', reject => true)").single()
+        #expect(try released.decode(0, as: Bool.self))
         try await fixture.drain()
         #expect(try await fixture.lists() == ["a": ["1"]])
         #expect(try await fixture.outcomes() == [ids[0]: "failed", ids[1]: nil])
         let log = try await fixture.connection.query("SELECT sqlstate, error FROM brocot.move_log WHERE id = \(ids[0])")
         #expect(try log[0].decode(0, as: String.self) == sqlState)
         #expect(try log[0].decode(1, as: String.self).contains(message))
+    }
+
+    @Test("brocot.release releases only the list of the table that it names")
+    func attachedTable() async throws {
+        let fixture = try await fixture()
+        try await fixture.connection.execute(
+            script: """
+                CREATE TABLE cards (
+                    list text, item text, rank_num bigint, rank_den bigint, rank numeric,
+                    PRIMARY KEY (list, item), UNIQUE (list, rank) DEFERRABLE INITIALLY IMMEDIATE);
+                INSERT INTO cards (list, item) VALUES ('a', 'poison'), ('a', '1');
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{list}', 'item', false);
+                UPDATE brocot.ordered_tables SET on_poison = 'hold';
+                CREATE TRIGGER refuse BEFORE UPDATE ON cards FOR EACH ROW WHEN (NEW.item = 'poison')
+                EXECUTE FUNCTION refuse();
+                """)
+        let ids = try await fixture.enqueue([
+            place("poison"), place("poison", of: "public.cards"), place("1", of: "public.cards"),
+        ])
+        try await fixture.drain()
+        #expect(try await pending(fixture) == ids)
+        let released = try await fixture.connection.query(
+            "SELECT brocot.release('a', 'public.cards', reject => true)"
+        ).single()
+        #expect(try released.decode(0, as: Bool.self))
+        try await fixture.drain()
+        #expect(try await fixture.outcomes() == [ids[1]: "failed", ids[2]: nil])
+        #expect(try await fixture.lists(of: "cards") == ["a": ["1"]])
+        #expect(try await pending(fixture) == [ids[0]], "the list a of the built-in table is still held")
     }
 }

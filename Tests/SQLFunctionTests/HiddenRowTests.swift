@@ -6,7 +6,7 @@ import Testing
 /// What docs/sql.md says of policies that hide some rows of a list.
 @Suite("Moves at once by a role that sees a part of a list", .database, .usualTimeLimit)
 struct HiddenRowTests {
-    /// Gives `body` a session of a mover. List 1 has items 0 to 5, with the same ranks.
+    /// Gives `body` a session of a mover. List 1 has the items 0 to 5, each with its own number as its rank.
     private func asMover(
         policies: String, _ body: (Connection, _ order: () async throws -> String) async throws -> Void
     ) async throws {

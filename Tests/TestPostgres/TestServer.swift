@@ -199,6 +199,7 @@ actor SharedServer {
         for template in [empty, migrated] { try await Administration.fillRelationCache(template, on: cluster) }
         return cluster
     }
+
     private static func startPrepared(settings: [String: String]) async throws -> LocalCluster {
         let cluster = try await TestServer.makeCluster(
             settings: TestServer.defaultSettings.merging(settings) { _, chosen in chosen })

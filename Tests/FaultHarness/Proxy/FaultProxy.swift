@@ -91,10 +91,11 @@ package final class FaultProxy: Sendable {
         signal()
     }
 
-    /// Behaves as if the servers had stopped: cuts all connections, and closes new ones at once, until ``serverReturns()``.
+    /// Behaves as if the servers had stopped: cuts all connections, and refuses new ones, until ``serverReturns()``.
     package func serverGoesAway() {
         let links = state.withLock { state in
             state.isServerAway = true
+            if !state.hasEnded { listeners.forEach(LoopbackSocket.stopListening) }
             defer { state.links = [:] }
             return Array(state.links.values)
         }
@@ -103,8 +104,12 @@ package final class FaultProxy: Sendable {
     }
 
     /// Passes new connections on again.
-    package func serverReturns() {
-        state.withLock { $0.isServerAway = false }
+    package func serverReturns() throws {
+        try state.withLock { state in
+            state.isServerAway = false
+            if !state.hasEnded { try listeners.forEach(LoopbackSocket.listenAgain) }
+        }
+        signal()
     }
 
     /// Stops the next connection that sends a statement that `matches`, and waits for that. The statement must not be on its way
@@ -240,7 +245,9 @@ extension FaultProxy {
     }
 
     private func descriptorsToAwait(_ state: borrowing State) -> ([pollfd], [LinkIdentifier]) {
-        var descriptors = ([wakeUp.readEnd] + listeners).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        // A socket that does not listen any more would end each wait at once.
+        let awaited = [wakeUp.readEnd] + listeners.map { state.isServerAway ? -1 : $0 }
+        var descriptors = awaited.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         var links: [LinkIdentifier] = []
         for (identifier, link) in state.links {
             links.append(identifier)
@@ -256,7 +263,7 @@ extension FaultProxy {
 
     private func accept(_ listener: Int32, _ serverPort: UInt16, _ state: inout State) {
         while let client = LoopbackSocket.accept(listener) {
-            guard !state.isServerAway, let server = LoopbackSocket.connect(port: serverPort) else {
+            guard let server = LoopbackSocket.connect(port: serverPort) else {
                 Glibc.close(client)
                 continue
             }

@@ -12,20 +12,45 @@ package struct SystemError: Error, CustomStringConvertible {
 package enum LoopbackSocket {
     /// A socket that listens on a port that was free.
     static func listen() throws -> (descriptor: Int32, port: UInt16) {
+        let finder = try open()
+        defer { close(finder) }
+        let port = try bind(finder, to: 0)
+        // A socket keeps its port after ``stopListening(_:)`` only if it asked for this very port.
         let descriptor = try open()
-        var address = address(port: 0)
+        do {
+            _ = try bind(descriptor, to: port)
+            try listenAgain(descriptor)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        return (descriptor, port)
+    }
+
+    /// From now on, nobody listens on the socket's port, and nobody else gets this port. The kernel refuses connections to it.
+    static func stopListening(_ listener: Int32) { shutdown(listener, Int32(SHUT_RDWR)) }
+
+    /// Listens on the socket's port, also after ``stopListening(_:)``.
+    static func listenAgain(_ listener: Int32) throws {
+        guard Glibc.listen(listener, 128) == 0 else {
+            throw SystemError(operation: "listen on 127.0.0.1", number: errno)
+        }
+    }
+
+    /// Gives the socket this port, or a free one instead of 0, and returns the port. Sockets of this function can share a port
+    /// while none of them listens.
+    private static func bind(_ descriptor: Int32, to port: UInt16) throws -> UInt16 {
+        var isOn: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
+        var address = address(port: port)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let outcome = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(descriptor, address, length) == 0 && Glibc.listen(descriptor, 128) == 0
-                    && getsockname(descriptor, address, &length) == 0
+                Glibc.bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
             }
         }
-        guard outcome else {
-            defer { close(descriptor) }
-            throw SystemError(operation: "listen on 127.0.0.1", number: errno)
-        }
-        return (descriptor, UInt16(bigEndian: address.sin_port))
+        guard outcome else { throw SystemError(operation: "bind a socket to 127.0.0.1", number: errno) }
+        return UInt16(bigEndian: address.sin_port)
     }
 
     /// The next connection that waits to be accepted; nothing of it blocks.
