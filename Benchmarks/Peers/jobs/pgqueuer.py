@@ -3,10 +3,7 @@
 import asyncio
 import time
 
-import asyncpg
 from harness.deadline import wait_beside
-from pgqueuer import PgQueuer
-from pgqueuer.types import QueueExecutionMode
 
 from .queue import JobQueue
 
@@ -16,8 +13,12 @@ BATCH = 200
 class PgQueuerJobs(JobQueue):
     title = "pgqueuer"
     how = f"An empty asynchronous entrypoint, added with arrays; one worker that takes {BATCH} jobs at a time."
+    modules = ("pgqueuer", "asyncpg")
 
     async def _open(self):
+        import asyncpg
+        from pgqueuer import PgQueuer
+
         # asyncpg does not take the folder of a socket from an address like libpq's.
         connection = await asyncpg.connect(
             host=str(self.server.folder), port=self.server.port, user="postgres", database=self.database)
@@ -48,6 +49,8 @@ class PgQueuerJobs(JobQueue):
         asyncio.run(enqueue())
 
     def drain(self, number):
+        from pgqueuer.types import QueueExecutionMode
+
         async def drain():
             connection, queue, ended = await self._open()
             await queue.qm.run(batch_size=BATCH, mode=QueueExecutionMode.drain)

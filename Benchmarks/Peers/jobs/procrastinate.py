@@ -3,7 +3,6 @@
 import asyncio
 import time
 
-import procrastinate
 from harness.deadline import wait_beside
 
 from .queue import JobQueue
@@ -14,8 +13,11 @@ CONCURRENCY = 20
 class Procrastinate(JobQueue):
     title = "procrastinate"
     how = f"An empty asynchronous task, deferred with `batch_defer`; one worker with a concurrency of {CONCURRENCY}."
+    modules = ("procrastinate",)
 
     def _app(self):
+        import procrastinate
+
         app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=self.server.url(self.database)))
         ended = []
 

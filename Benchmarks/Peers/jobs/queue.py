@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 
+from harness.modules import missing
+
 
 class JobQueue(ABC):
     """A queue of jobs that do nothing, in a database of its own. Commits are durable."""
@@ -9,6 +11,8 @@ class JobQueue(ABC):
     title = ""
     # How it is used, for the report.
     how = ""
+    # The modules of Python that it imports, besides those that all queues need.
+    modules = ()
 
     def __init__(self, key, server):
         self.key = key
@@ -17,7 +21,7 @@ class JobQueue(ABC):
 
     def missing(self):
         """Why it can't take part, or None."""
-        return None
+        return missing(self.modules)
 
     def connect(self):
         return self.server.connect(self.database)

@@ -2,9 +2,6 @@
 
 from urllib.parse import parse_qs, urlsplit
 
-import django
-from django.conf import settings
-
 from .peer import Peer, Session
 
 
@@ -15,6 +12,7 @@ class DjangoOrderedModel(Peer):
         "field has an index together with the list, which is the best one for it, and the indexes that Django adds for LIKE are dropped; "
         "with 8 sessions, 8 processes of Python.")
     table = "ordering_item"
+    modules = ("django", "ordered_model")
 
     def install(self):
         _set_up(self)
@@ -79,6 +77,9 @@ class DjangoSession(Session):
 
 
 def _set_up(peer):
+    import django
+    from django.conf import settings
+
     if settings.configured:
         return
     address = urlsplit(peer.server.url(peer.database))

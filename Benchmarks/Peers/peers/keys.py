@@ -1,7 +1,5 @@
 """String keys of the package fractional-indexing."""
 
-from fractional_indexing import generate_key_between
-
 from .peer import Peer, Session
 
 
@@ -10,6 +8,7 @@ class StringKeys(Peer):
     how = (
         "A text in collation C between those of the neighbours, from the package fractional-indexing of PyPI. The application computes "
         "it in a transaction that waits for a lock of the list; with 8 sessions, in 8 processes of Python.")
+    modules = ("fractional_indexing",)
 
     def install(self):
         with self.connect() as connection:
@@ -31,6 +30,8 @@ class StringKeys(Peer):
                 $$""")
 
     def fill(self, lists, items):
+        from fractional_indexing import generate_key_between
+
         keys = [generate_key_between(None, None)]
         while len(keys) < items:
             keys.append(generate_key_between(keys[-1], None))
@@ -47,6 +48,9 @@ class StringKeys(Peer):
 
 class StringKeySession(Session):
     def __init__(self, peer):
+        from fractional_indexing import generate_key_between
+
+        self._key_between = generate_key_between
         self._connection = peer.connect()
         self._connection.prepare_threshold = 0
 
@@ -54,7 +58,7 @@ class StringKeySession(Session):
         connection = self._connection
         with connection.transaction():
             lower, upper = connection.execute("SELECT * FROM neighbours(%s, %s, %s)", [list, item, anchor]).fetchone()
-            key = generate_key_between(lower, upper)
+            key = self._key_between(lower, upper)
             # As the peers in SQL do: ON CONFLICT DO UPDATE costs more.
             updated = connection.execute("UPDATE items SET key = %s WHERE list = %s AND item = %s", [key, list, item])
             if not updated.rowcount:

@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+from harness.modules import missing
+
 FOLDER = Path(__file__).parent
 
 
@@ -32,6 +34,8 @@ class Peer(ABC):
     # What pgbench sends for a move: an SQL statement with {list}, {item} and {anchor}. None: sessions are processes of Python,
     # for libraries of Python.
     statement = None
+    # The modules of Python that it imports, besides those that all peers need.
+    modules = ()
 
     def __init__(self, key, server):
         self.key = key
@@ -40,7 +44,7 @@ class Peer(ABC):
 
     def missing(self):
         """Why it can't take part, or None."""
-        return None
+        return missing(self.modules)
 
     @abstractmethod
     def install(self):

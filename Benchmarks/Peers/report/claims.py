@@ -22,7 +22,8 @@ def _speeds(results):
             f"{number(peers[key]['per_second'])} {name}" + ("" if is_right(peers[key]) else " (which went wrong)")
             for key, name in NAMES.items() if peers.get(key, {}).get("per_second"))
         sessions = ", one session" if workload["sessions"] == 1 else ""
-        yield f"{workload['title']}{sessions}, moves a second: {speeds}."
+        missing = [name.removeprefix("with ") for key, name in NAMES.items() if "missing" in peers.get(key, {})]
+        yield f"{workload['title']}{sessions}, moves a second: {speeds}." + (f" Missing: {', '.join(missing)}." if missing else "")
 
 
 def _breaking(results):
