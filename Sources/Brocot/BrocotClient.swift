@@ -154,6 +154,7 @@ public final class BrocotClient: Sendable {
     /// ``BrocotTransaction/enqueuePlace(_:_:in:from:missing:idempotencyKey:)``.
     ///
     /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
+    @discardableResult
     public func enqueuePlace(
         _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
@@ -164,6 +165,7 @@ public final class BrocotClient: Sendable {
     /// Enqueues a request in a separate transaction: see ``BrocotTransaction/enqueueRemove(_:from:idempotencyKey:)``.
     ///
     /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
+    @discardableResult
     public func enqueueRemove(
         _ items: [some ItemKey], from list: ListIdentifier, idempotencyKey: String? = nil
     ) async throws -> Int64 {
@@ -186,22 +188,33 @@ public final class BrocotClient: Sendable {
     ///   - limit: How long to wait; with `.zero` it reads the log once. Waits for a free connection are not included.
     /// - Returns: The outcome, also of a request that was decided earlier.
     /// - Throws: ``BrocotError`` `stillPending` if the request isn't decided in time; it stays in the queue.
-    ///   `unknownRequest` if no such request exists, or its row in the log was deleted. `cancelled` if the task is cancelled;
+    ///   `unknownRequest` if no such request exists, or its row in the log was deleted; on a standby, to which the request may still be on its way,
+    ///   only when the time is over. `cancelled` if the task is cancelled;
     ///   the request stays in the queue then, too. `clientClosed`; `connectionFailed`, `connectionLost` or `refused` if the log
     ///   can't be read.
     public func outcome(of request: Int64, within limit: Duration = .seconds(10)) async throws -> MoveOutcome {
         let deadline = ContinuousClock.now + limit
         var backoff = Backoff(first: .milliseconds(4), longest: .milliseconds(250))
         while true {
-            if let outcome = try await decidedOutcome(of: request) { return outcome }
-            let rest = deadline - ContinuousClock.now
-            guard rest > .zero else {
-                throw BrocotError(
+            let failure: BrocotError
+            switch try await state(of: request) {
+            case .decided(let outcome): return outcome
+            case .pending:
+                failure = BrocotError(
                     .stillPending,
                     """
                     request \(request) is not decided after \(limit.inSeconds); it stays in the queue. If no daemon runs, start one: brocot daemon
                     """)
+            case .notOnStandby:
+                failure = BrocotError(
+                    .unknownRequest,
+                    """
+                    request \(request) is not on this standby, which may lag behind: ask the primary. Or the request was never committed, or \
+                    its log row was pruned
+                    """)
             }
+            let rest = deadline - ContinuousClock.now
+            guard rest > .zero else { throw failure }
             do {
                 try await Task.sleep(for: min(backoff.pause(), rest))
             } catch {
@@ -210,32 +223,40 @@ public final class BrocotClient: Sendable {
         }
     }
 
-    /// Nil while the request is pending.
-    private func decidedOutcome(of request: Int64) async throws -> MoveOutcome? {
-        let rows = try await pool.perform { connection in
-            try connection.query(LibraryStatements.outcome(of: request))
+    private enum RequestState {
+        case pending
+        case decided(MoveOutcome)
+        /// The server is a standby, on which the request may arrive later.
+        case notOnStandby
+    }
+
+    private func state(of request: Int64) async throws -> RequestState {
+        try await pool.perform { connection in
+            guard let row = try connection.query(LibraryStatements.outcome(of: request)).first else {
+                if try connection.isStandby() { return .notOnStandby }
+                throw BrocotError(
+                    .unknownRequest, "there is no request \(request): it was never committed, or its log row was pruned"
+                )
+            }
+            return try MoveOutcome(row).map(RequestState.decided) ?? .pending
         }
-        guard let row = rows.first else {
-            throw BrocotError(
-                .unknownRequest, "there is no request \(request): it was never committed, or its log row was pruned")
-        }
-        return try wrappingErrors { try MoveOutcome(row) }
     }
 }
 
 extension MoveOutcome {
-    /// Reads the columns of ``LibraryStatements/outcome(of:)``; nil if the request is pending.
+    /// Reads a row of ``LibraryStatements/outcome(of:)``; nil if the request is pending.
     fileprivate init?(_ row: Row) throws {
-        switch try row.decode(0, as: String.self) {
+        typealias Column = LibraryStatements.OutcomeColumn
+        switch try row.decode(Column.status, as: String.self) {
         case "pending":
             return nil
         case "applied":
-            self = .applied(rebalancedRows: Int(try row.decode(4, as: Int32.self)))
+            self = .applied(rebalancedRows: Int(try row.decode(Column.rebalancedRows, as: Int32.self)))
         default:
             // A newer daemon may write codes that this library does not know.
-            let code = Rejection.Code(rawValue: try row.decode(1)) ?? .failed
-            let message = try row.decode(2, as: String?.self)
-            self = .rejected(Rejection(code, message ?? "", sqlState: try row.decode(3)))
+            let code = Rejection.Code(rawValue: try row.decode(Column.errorCode)) ?? .failed
+            let message = try row.decode(Column.error, as: String?.self)
+            self = .rejected(Rejection(code, message ?? "", sqlState: try row.decode(Column.sqlState)))
         }
     }
 }

@@ -28,8 +28,7 @@ public struct BrocotError: Error, Sendable {
         public static let connectionLost = Code(name: .connectionLost)
         /// The database has no schema `brocot`.
         public static let schemaMissing = Code(name: .schemaMissing)
-        /// The server refused a statement; ``BrocotError/sqlState`` says why. After a deadlock (`40P01`), a lock time-out (`55P03`) or a
-        /// statement time-out (`57014`), the call can be repeated: nothing was changed.
+        /// The server refused a statement; ``BrocotError/sqlState`` says why, and ``BrocotError/canBeRepeated`` whether to try again.
         public static let refused = Code(name: .refused)
         /// A column can't be read as the requested type.
         public static let unreadableValue = Code(name: .unreadableValue)
@@ -58,7 +57,8 @@ public struct BrocotError: Error, Sendable {
 
     /// The kind of failure.
     public let code: Code
-    /// What happened and, if known, what to do next.
+    /// What happened and, if known, what to do next. It may contain values of rows, which the server's messages contain: don't send it to
+    /// clients.
     public let message: String
     /// The server's five-character error code (SQLSTATE); nil if the error isn't the server's.
     public let sqlState: String?
@@ -75,6 +75,14 @@ public struct BrocotError: Error, Sendable {
         self.message = message
         sqlState = nil
         constraint = nil
+    }
+}
+
+extension BrocotError {
+    /// Whether nothing was changed, and the same call or transaction may succeed if it is repeated: after a deadlock (`40P01`), a
+    /// serialization failure (`40001`), a lock time-out (`55P03`) or a statement time-out (`57014`).
+    public var canBeRepeated: Bool {
+        code == .refused && ["40P01", "40001", "55P03", "57014"].contains(sqlState)
     }
 }
 

@@ -33,7 +33,8 @@ extension BrocotTransaction {
     ///
     /// The offsets refer to the order at the moment when this call gets the list's lock. If a person chose the offsets in an
     /// older order, move the items by their keys instead: see ``Placement/onMove(fromOffsets:toOffset:)``. The call reads the
-    /// list's index once, up to the last offset or the destination.
+    /// list's index once, up to the last offset or the destination. The rest of the transaction searches `pg_catalog` first, even if the session's
+    /// `search_path` names it after another schema.
     ///
     /// - Parameters:
     ///   - offsets: The offsets, such as an `IndexSet`; nothing happens if it is empty.
@@ -64,7 +65,8 @@ extension BrocotTransaction {
         try place(offsets.compactMap { items[$0] }, placement, in: list)
     }
 
-    /// Reads a page of a list, in order. It takes no lock.
+    /// Reads a page of a list, in order. It takes no lock. The rest of the transaction searches `pg_catalog` first, even if the session's
+    /// `search_path` names it after another schema.
     ///
     /// - Parameters:
     ///   - list: The list. A list without rows is empty.
@@ -96,6 +98,7 @@ extension BrocotTransaction {
     ///     logged.
     /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
     /// - Throws: ``BrocotError``.
+    @discardableResult
     public mutating func enqueuePlace(
         _ items: [some ItemKey], _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
@@ -108,6 +111,7 @@ extension BrocotTransaction {
     ///
     /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
     /// - Throws: ``BrocotError``.
+    @discardableResult
     public mutating func enqueueRemove(
         _ items: [some ItemKey], from list: ListIdentifier, idempotencyKey: String? = nil
     ) throws(BrocotError) -> Int64 {

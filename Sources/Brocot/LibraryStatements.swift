@@ -77,6 +77,9 @@ enum LibraryStatements {
             """
     }
 
+    /// The columns of ``outcome(of:)``.
+    enum OutcomeColumn: Int { case status, errorCode, error, sqlState, rebalancedRows }
+
     /// The outcome of a request, read in one snapshot; no row if the request is unknown.
     static func outcome(of request: Int64) -> SQL {
         """

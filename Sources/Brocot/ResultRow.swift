@@ -82,8 +82,19 @@ extension Bool: ColumnValue {
 extension Optional: ColumnValue where Wrapped: ColumnValue {
     /// Reads NULL as nil.
     public static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> Wrapped? {
-        let content: Content = try row.value(column)
-        return content.isNull ? nil : try Wrapped.read(column, of: row)
+        let test: NullTest = try row.value(column)
+        return test.isNull ? nil : try Wrapped.read(column, of: row)
+    }
+}
+
+extension Date: ColumnValue {
+    /// Reads `timestamptz`. A `Date` is exact to about a microsecond; `infinity` can't be read.
+    public static func read(_ column: String, of row: ResultRow) throws(BrocotError) -> Date {
+        let time: Timestamp = try row.value(column)
+        guard time.isFinite else {
+            throw BrocotError(.unreadableValue, "column \(column) is \(time), which is no Date")
+        }
+        return Date(timeIntervalSince1970: Double(time.microsecondsSinceEpoch) / 1e6)
     }
 }
 
@@ -110,7 +121,7 @@ private struct UUIDContent: PostgresDecodable {
 }
 
 /// Reads from a column of any type whether it is NULL.
-private struct Content: PostgresDecodable {
+private struct NullTest: PostgresDecodable {
     static let decodedName = "any value"
     let isNull: Bool
 

@@ -46,9 +46,18 @@ public struct SQLStatement: ExpressibleByStringInterpolation, Sendable {
         public mutating func appendInterpolation(_ value: Double?) { sql.appendInterpolation(value.map { "\($0)" }) }
         /// Binds a UUID as text, whose type the server infers.
         public mutating func appendInterpolation(_ value: UUID?) { sql.appendInterpolation(value?.itemKey) }
+        /// Binds a point in time as text, rounded to microseconds, whose type the server infers. The server refuses one that is out of its range.
+        public mutating func appendInterpolation(_ value: Date?) {
+            sql.appendInterpolation(
+                value.map { date in
+                    let microseconds = (date.timeIntervalSince1970 * 1e6).rounded()
+                    guard let exact = Int64(exactly: microseconds) else { return "\(microseconds) microseconds" }
+                    return "\(Timestamp(microsecondsSinceEpoch: exact))"
+                })
+        }
         /// Binds a `boolean`.
         public mutating func appendInterpolation(_ value: Bool?) { sql.appendInterpolation(value) }
-        /// Binds a `text[]`.
+        /// Binds a `text[]`. Cast it for a column of another type: `= ANY(\(ids)::uuid[])`.
         public mutating func appendInterpolation(_ values: [String]) { sql.appendInterpolation(values) }
         /// Binds a `bigint[]`.
         public mutating func appendInterpolation(_ values: [Int64]) { sql.appendInterpolation(values) }

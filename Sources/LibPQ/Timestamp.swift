@@ -11,6 +11,8 @@ package struct Timestamp: Hashable, Comparable, Sendable {
     package static let infinity = Timestamp(microsecondsSinceEpoch: .max)
     /// Earlier than every other point in time.
     static let negativeInfinity = Timestamp(microsecondsSinceEpoch: .min)
+    /// Whether this is neither ``infinity`` nor earlier than every other point in time.
+    package var isFinite: Bool { self != .infinity && self != .negativeInfinity }
 
     package static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.microsecondsSinceEpoch < right.microsecondsSinceEpoch
@@ -40,7 +42,7 @@ extension Timestamp: PostgresEncodable, PostgresDecodable {
     package static var decodedName: String { "Timestamp" }
 
     package var parameter: Parameter {
-        if self == .infinity || self == .negativeInfinity {
+        guard isFinite else {
             return .binary(.timestamptz, bigEndianBytes(of: microsecondsSinceEpoch))
         }
         let (value, overflow) = microsecondsSinceEpoch.subtractingReportingOverflow(Self.epochOffset)

@@ -30,7 +30,13 @@ public struct Rejection: Error, Equatable, Sendable {
     /// The SQLSTATE with which the database refused the move, if the code is `failed`; otherwise nil.
     public let sqlState: String?
 
-    package init(_ code: Code, _ message: String, sqlState: String? = nil) {
+    /// A rejection, for example for the tests of your application.
+    ///
+    /// - Parameters:
+    ///   - code: The rule that was broken.
+    ///   - message: What happened, as text for people.
+    ///   - sqlState: The SQLSTATE with which the database refused the move; nil unless the code is `failed`.
+    public init(_ code: Code, _ message: String, sqlState: String? = nil) {
         self.code = code
         self.message = message
         self.sqlState = sqlState

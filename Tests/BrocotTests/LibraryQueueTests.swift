@@ -98,6 +98,20 @@ struct LibraryQueueTests {
         #expect(await failureCode { _ = try await client.outcome(of: 4711) } == .unknownRequest)
     }
 
+    @Test(
+        "On a standby, an outcome is waited for until the time is over, because the request may still arrive",
+        .databaseOnStandby)
+    func requestIsNotOnStandby() async throws {
+        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
+        let start = ContinuousClock.now
+        let error = await #expect(throws: BrocotError.self) {
+            _ = try await client.outcome(of: 4711, within: .milliseconds(60))
+        }
+        #expect(ContinuousClock.now - start >= .milliseconds(60))
+        #expect(error?.code == .unknownRequest)
+        #expect(error?.message.contains("not on this standby") == true)
+    }
+
     @Test("A cancelled task stops waiting for an outcome")
     func cancelledWait() async throws {
         let client = try await LibraryFixture().client

@@ -104,6 +104,54 @@ struct LibraryTransactionTests {
         }
     }
 
+    @Test("Points in time are bound and read", arguments: [0, 1_770_000_000.123456, -62_000_000_000, 64_000_000_000])
+    func dates(seconds: Double) async throws {
+        let fixture = try await LibraryFixture()
+        let date = Date(timeIntervalSince1970: seconds)
+        try await fixture.client.transaction { transaction in
+            let row = try #require(
+                try transaction.query(
+                    "SELECT \(date)::timestamptz AS date, to_timestamp(\(seconds)::float8) AS expected"
+                ).first)
+            let read: Date = try row.decode("date")
+            #expect(abs(read.timeIntervalSince(date)) < 2e-6)
+            let expected: Date = try row.decode("expected")
+            #expect(abs(expected.timeIntervalSince(date)) < 2e-6)
+        }
+    }
+
+    @Test("A point in time without a Date can't be read, and a Date without a point in time is refused")
+    func unreadableDates() async throws {
+        let client = try await LibraryFixture().client
+        let read = await #expect(throws: BrocotError.self) {
+            try await client.transaction { transaction in
+                _ = try transaction.query("SELECT 'infinity'::timestamptz AS date")[0].decode("date", as: Date.self)
+            }
+        }
+        #expect(read?.code == .unreadableValue)
+        let bound = await #expect(throws: BrocotError.self) {
+            try await client.transaction { transaction in
+                _ = try transaction.query("SELECT \(Date(timeIntervalSince1970: .infinity))::timestamptz AS date")
+            }
+        }
+        #expect(bound?.sqlState == "22007")
+    }
+
+    @Test("A call that gave up waiting for a lock can be repeated")
+    func canBeRepeated() async throws {
+        let fixture = try await LibraryFixture()
+        try await fixture.connection.execute(
+            script: "BEGIN; SELECT brocot.lock_lists(ARRAY['list'])")
+        let error = await #expect(throws: BrocotError.self) {
+            try await fixture.client.transaction { transaction in
+                try transaction.execute("SET LOCAL lock_timeout = '10ms'")
+                try transaction.place(["a"], .last, in: "list")
+            }
+        }
+        #expect(error?.sqlState == "55P03")
+        #expect(error?.canBeRepeated == true)
+    }
+
     @Test("A refused statement has its SQLSTATE and constraint")
     func refusedStatement() async throws {
         let fixture = try await LibraryFixture()
@@ -117,6 +165,7 @@ struct LibraryTransactionTests {
         #expect(error?.code == .refused)
         #expect(error?.sqlState == "23505")
         #expect(error?.constraint == "items_pkey")
+        #expect(error?.canBeRepeated == false)
     }
 
     @Test(

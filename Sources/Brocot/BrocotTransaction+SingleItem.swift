@@ -1,6 +1,6 @@
 import Ordering
 
-/// The same calls for single items.
+/// The calls of `BrocotTransaction+Ordering.swift` that take items, each for one item.
 extension BrocotTransaction {
     /// Places one item in a list. See the method for several items.
     ///
@@ -25,6 +25,7 @@ extension BrocotTransaction {
     ///
     /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
     /// - Throws: ``BrocotError``.
+    @discardableResult
     public mutating func enqueuePlace(
         _ item: some ItemKey, _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
@@ -37,6 +38,7 @@ extension BrocotTransaction {
     ///
     /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
     /// - Throws: ``BrocotError``.
+    @discardableResult
     public mutating func enqueueRemove(
         _ item: some ItemKey, from list: ListIdentifier, idempotencyKey: String? = nil
     ) throws(BrocotError) -> Int64 {

@@ -1,6 +1,6 @@
 import Ordering
 
-/// The same calls for single items.
+/// The calls of `BrocotClient.swift` that take items, each for one item.
 extension BrocotClient {
     /// Places one item in a list, in a separate transaction. See the method for several items.
     ///
@@ -23,6 +23,7 @@ extension BrocotClient {
     ///
     /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
     /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
+    @discardableResult
     public func enqueuePlace(
         _ item: some ItemKey, _ placement: Placement, in list: ListIdentifier, from source: (any ItemKey)? = nil,
         missing: MissingItems = .insert, idempotencyKey: String? = nil
@@ -35,6 +36,7 @@ extension BrocotClient {
     ///
     /// - Returns: The request's id; for a skipped request, the id of the first request with the key.
     /// - Throws: ``BrocotError``; nothing was enqueued, unless its code is `commitOutcomeUnknown`.
+    @discardableResult
     public func enqueueRemove(
         _ item: some ItemKey, from list: ListIdentifier, idempotencyKey: String? = nil
     ) async throws -> Int64 {
