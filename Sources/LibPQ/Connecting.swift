@@ -25,20 +25,25 @@ struct Connecting {
                 }
             }
         }
-        guard failures.count > 1 else { throw failures[0] }
+        throw Self.combined(failures)
+    }
+
+    /// One error for the failures of all addresses, with the message of each. There is at least one failure.
+    private static func combined(_ failures: [PostgresError]) -> PostgresError {
+        guard failures.count > 1 else { return failures[0] }
         // If a host failed for a reason that may pass, that host may be the primary: waiting may help then, and to look for another server
         // does not.
-        let passing = failures.first { $0.connectionFailure?.mayPass == true }
-        let standby = passing == nil ? failures.first { $0.connectionFailure == .standby } : nil
+        let temporary = failures.first { $0.connectionFailure?.isTemporary == true }
+        let standby = temporary == nil ? failures.first { $0.connectionFailure == .standby } : nil
         // The error of a host that answered is more useful than that of a host that did not answer.
         let mostUseful =
-            standby ?? failures.first { $0.connectionFailure == .other } ?? passing ?? failures[failures.count - 1]
-        throw mostUseful.with { fields in
+            standby ?? failures.first { $0.connectionFailure == .other } ?? temporary ?? failures[failures.count - 1]
+        return mostUseful.with { fields in
             // With prefer-standby, each host is tried twice.
             var messages: [String] = []
             for failure in failures where !messages.contains(failure.message) { messages.append(failure.message) }
             fields.message = messages.joined(separator: "\n")
-            fields.connectionFailure = passing?.connectionFailure ?? fields.connectionFailure
+            fields.connectionFailure = temporary?.connectionFailure ?? fields.connectionFailure
         }
     }
 
@@ -135,7 +140,8 @@ struct Connecting {
         guard !value.isEmpty else { return .seconds(Self.defaultConnectTimeout) }
         guard let seconds = Int32(value) else {
             throw PostgresError(
-                .invalidParameters, "connect_timeout is \"\(value)\", which is not a whole number of seconds")
+                .invalidParameters,
+                "connect_timeout is \"\(withoutURL(value))\", which is not a whole number of seconds")
         }
         return seconds > 0 ? .seconds(seconds) : nil
     }

@@ -38,7 +38,7 @@ extension Connection {
             try outgoing(statement, prepared: true),
         ]
         let commit = try outgoing("COMMIT", prepared: false)
-        var answers = PipelineAnswers()
+        var answers: PipelineAnswers?
         var isSent = false
         var mayHaveCancelledCommit = false
         do throws(PostgresError) {
@@ -48,16 +48,19 @@ extension Connection {
                     try send(statements, pointer, end: PQsendFlushRequest)
                     try send([commit], pointer)
                     isSent = true
-                    answers = try readToSync(pointer, since: start) { count in
+                    let received = try readToSync(pointer, since: start) { count in
                         guard count == statements.count else { return }
                         // COMMIT is under way, and must not be stopped: see ``Interruptibility/commit``.
                         interruption.endCancellableStatement()
                         mayHaveCancelledCommit = interruption.cancelledAt != nil
                     }
-                    if let failure = answers.failure, failure.isConnectionLost { throw failure }
+                    answers = received
+                    if let failure = received.failure, failure.isConnectionLost { throw failure }
                 }
             }
-            let rows = try answers.get()[1]
+            guard let rows = try answers?.get()[1] else {
+                preconditionFailure("the answers were read, or an error was thrown")
+            }
             guard !mayHaveCancelledCommit else { throw unknownOutcomeOfCancelledCommit }
             return rows
         } catch {
@@ -66,7 +69,8 @@ extension Connection {
             // If the server itself ends the session, its message follows the answers to all statements that it has run. So fewer than two
             // answers (BEGIN, the statement) mean that COMMIT did not run. A pooler's message says nothing about that.
             let changedNothing =
-                error.sqlState?.classCode == "57" && isKnownAsDirect == true && answers.rows.count < 2
+                error.sqlState?.classCode == "57" && isKnownAsDirect == true
+                && answers.map { $0.rows.count < 2 } == true
             throw error.isConnectionLost && isSent && !changedNothing ? error.ofLostCommit : error
         }
     }

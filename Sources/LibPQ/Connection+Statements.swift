@@ -89,12 +89,19 @@ extension Connection {
     }
 }
 
-/// Refuses what the server would refuse by ending the connection: a message of 1 GB or more (`PQ_LARGE_MESSAGE_LIMIT` in its `pqformat.h`).
-func refuseTooLarge(_ text: String, _ parameters: [Parameter], limit: Int = 1 << 30) throws(PostgresError) {
-    let size = parameters.reduce(text.utf8.count) { $0 + ($1.bytes?.count ?? 0) }
-    guard size < limit else {
+/// The server ends the connection after a longer message: `PQ_LARGE_MESSAGE_LIMIT` in its `libpq/libpq.h`, which is 1 GB less 2 bytes.
+private let longestMessage = (1 << 30) - 2
+/// What a message has besides the text and the values: more than the names of a statement and its portal, and the numbers of values take.
+private let messageOverhead = 256
+/// The length and the format of a value.
+private let parameterOverhead = 6
+
+/// Refuses what the server would refuse by ending the connection.
+func refuseTooLarge(_ text: String, _ parameters: [Parameter], limit: Int = longestMessage) throws(PostgresError) {
+    let size = parameters.reduce(text.utf8.count + messageOverhead) { $0 + ($1.bytes?.count ?? 0) + parameterOverhead }
+    guard size <= limit else {
         throw PostgresError(
-            .invalidValue, "the statement and its parameters have \(size) bytes; PostgreSQL takes fewer than \(limit)")
+            .invalidValue, "the statement and its parameters have \(size) bytes; PostgreSQL takes at most \(limit)")
     }
 }
 

@@ -123,13 +123,13 @@ extension Connection {
     }
 
     private func commit(_ mode: TransactionMode) throws(PostgresError) {
-        // Then COMMIT was not sent.
-        if isLost { _ = try handle.live() }
+        // COMMIT is not sent on a lost connection.
+        guard !isLost else { throw handle.failure() }
         guard transactionStatus != .idle else {
             throw PostgresError(
                 .protocolMisuse, "a statement such as COMMIT or ROLLBACK ended the transaction before its end")
         }
-        // A server that had ended the session did not get COMMIT.
+        // If the server has closed the connection already, COMMIT does not reach it.
         let hasNoEffect = mode.isReadOnly || isClosedByServer
         let result: ResultHandle
         do throws(PostgresError) {

@@ -16,11 +16,14 @@ extension Connection {
     /// Runs and undoes each trial, to find out what it would do. All trials are sent before the first answer is read. The
     /// connection must be in a transaction.
     ///
+    /// The connection is closed if the task is cancelled while answers of trials are missing.
+    ///
     /// - Returns: For each trial the rows of its statements, or the error that ended the trial.
     /// - Throws: `connectionLost`, `cancelled`, `invalidValue`, `protocolMisuse`, or `server` if no savepoint could be set.
     package func tryOut(_ trials: [Trial]) throws(PostgresError) -> [Result<[Rows], PostgresError>] {
-        try savepoint("trial") { connection throws(PostgresError) in
-            let undoing = try connection.outgoing("ROLLBACK TO SAVEPOINT trial", prepared: false)
+        let name = "trial"
+        return try savepoint(name) { connection throws(PostgresError) in
+            let undoing = try connection.outgoing("ROLLBACK TO SAVEPOINT \(identifier: name)", prepared: false)
             let outgoingGroups = try trials.map { trial throws(PostgresError) in
                 try trial.statements.map { statement throws(PostgresError) in
                     try connection.outgoing(statement, prepared: trial.prepared)

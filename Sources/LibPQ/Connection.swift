@@ -75,7 +75,7 @@ package actor Connection {
         } onCancel: {
             interruption.cancel(operation)
         }
-        interruption.end(operation)
+        interruption.endOperation()
         return try result.get()
     }
 
@@ -83,7 +83,8 @@ package actor Connection {
     /// every later statement of the unit throw `cancelled`; transactions roll back, and the connection stays usable. A COMMIT is not cancelled on the
     /// server.
     ///
-    /// The connection is closed if the server does not answer within 4 s of the cancellation.
+    /// The connection is closed if the server does not answer within 4 s of the cancellation, or if the statements of a pipeline were under way
+    /// (``tryOut(_:)``).
     package nonisolated func run<Value: Sendable, Failure: Error>(
         _ body: @Sendable (isolated Connection) throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -100,7 +101,7 @@ package actor Connection {
         _ operation: UInt64, _ body: @Sendable (isolated Connection) throws(Failure) -> Value
     ) -> Result<Value, Failure> {
         interruption.begin(operation, isCancelled: { Task.isCancelled })
-        defer { interruption.end(operation) }
+        defer { interruption.endOperation() }
         return Result { () throws(Failure) in try body(self) }
     }
 
@@ -165,9 +166,15 @@ extension Connection {
         guard let pointer = try? handle.live(), PQstatus(pointer) != CONNECTION_BAD else { return true }
         // The server's last message, such as "terminating connection", comes before the end of the stream.
         for _ in 0..<3 {
+            switch interruption.pipe.wait(socket: PQsocket(pointer), timeout: .zero) {
+            case .timedOut: return false
             // A cancelled call may have left a signal in the pipe. It ends this wait, and the next one sees the socket.
-            guard interruption.pipe.wait(socket: PQsocket(pointer), timeout: .zero) == .socket else { continue }
+            case .woken: continue
+            case .socket: break
+            }
             if PQconsumeInput(pointer) == 0 { return true }
+            // libpq reads the server's last message now, which says why the session ended.
+            keepNotifications(pointer)
         }
         return false
     }

@@ -2,11 +2,12 @@
 ///
 /// With verbose messages, the server's error reads `SEVERITY:  SQLSTATE: text` and then `LOCATION: …`. The severity is in
 /// the server's language.
-func connectionFailure(_ account: String, at parameters: ConnectionParameters) -> PostgresError {
+func connectionFailure(_ libpqMessage: String, at parameters: ConnectionParameters) -> PostgresError {
     var sqlState: SQLState?
     var lines: [String] = []
     // Lines that begin with a tab are libpq's hints.
-    for line in account.split(whereSeparator: \.isNewline) where !line.hasPrefix("LOCATION:") && !line.hasPrefix("\t") {
+    for line in libpqMessage.split(whereSeparator: \.isNewline)
+    where !line.hasPrefix("LOCATION:") && !line.hasPrefix("\t") {
         let (state, text) = splitState(line)
         sqlState = state ?? sqlState
         lines.append(text)
@@ -23,14 +24,17 @@ func connectionFailure(_ account: String, at parameters: ConnectionParameters) -
 
 /// The error if libpq refuses the parameters themselves, such as an unknown `sslmode` or a service that is not defined; nil if it began
 /// to connect.
-func invalidParameters(_ account: String, at parameters: ConnectionParameters) -> PostgresError? {
-    let failure = connectionFailure(account, at: parameters)
+func invalidParameters(_ libpqMessage: String, at parameters: ConnectionParameters) -> PostgresError? {
+    let failure = connectionFailure(libpqMessage, at: parameters)
     // Once libpq has an address, its message begins with it.
-    guard failure.connectionFailure == .other, !account.contains(/^(connection to|could not connect to) server/) else {
+    guard failure.connectionFailure == .other, !libpqMessage.contains(/^(connection to|could not connect to) server/)
+    else {
         return nil
     }
+    // libpq repeats the refused value, which may be a URL that is in a wrong place.
+    let message = isURL(failure.message) ? failure.message.prefix { $0 != "\"" } + "\"…\"" : failure.message[...]
     return PostgresError(
-        .invalidParameters, failure.message,
+        .invalidParameters, String(message),
         hint: "Check the URL, the variables of the environment whose names begin with PG, and the service file.")
 }
 
@@ -60,7 +64,9 @@ private func classify(_ sqlState: SQLState?, _ message: String) -> PostgresError
     case let state? where state.isCausedByServer: return .notAccepting
     default: break
     }
-    if let refusal = PoolerRefusal(sqlState, message) { return refusal.mayPass ? .notAccepting : .other }
+    if let refusal = PoolerRefusal(sqlState, message) { return refusal.isTemporary ? .notAccepting : .other }
+    // A server's other messages say why it refused a setting, for example.
+    guard sqlState == nil || sqlState == .protocolViolation else { return .other }
     // PgBouncer's other messages repeat what its server said, mostly that the server is starting or stopping.
     return failuresByMessage.first { message.contains($0.text) }?.failure
         ?? (sqlState == .protocolViolation ? .notAccepting : .other)
@@ -120,10 +126,12 @@ private func hint(
         role, the database or the server: switch it off, or use target_session_attrs=primary instead of read-write.
         """
     case .standby: "Connect to the primary server: a standby can't be written to."
+    case .other where message.contains("private key file"):
+        "sslcert and sslkey are the files of the client's certificate and of its key, which only its user may read (mode 0600)."
     case .other where message.contains("certificate"):
         """
-        With sslmode=verify-full, sslrootcert is the file of the authority that signed the server's certificate, and the \
-        certificate has to name the host as the URL does.
+        With sslmode=verify-full, sslrootcert is the file of the authority that signed the server's certificate. The certificate must not \
+        have expired, and has to name the host as the URL does.
         """
     case .timedOut, .notAccepting, .other: nil
     }

@@ -37,7 +37,7 @@ package struct ConnectionParameters: Sendable {
     /// The value that will be used for a keyword, the environment included; nil if the server or libpq decides.
     ///
     /// The settings of a service that is named here by its keyword are unknown, because libpq reads them when it connects.
-    func effectiveValue(_ keyword: String) -> String? {
+    package func effectiveValue(_ keyword: String) -> String? {
         values[keyword] ?? environmentDefaults()[keyword]
     }
 
@@ -77,9 +77,9 @@ func summarize(host: String, port: String, database: String, user: String) -> St
 }
 
 /// A URL, or a list of keywords, may contain a password. No host, port, database, user or service looks like one.
-private func withoutURL(_ value: String) -> String { isURL(value) ? "…" : value }
+func withoutURL(_ value: String) -> String { isURL(value) ? "…" : value }
 
-private func isURL(_ value: String) -> Bool {
+func isURL(_ value: String) -> Bool {
     value.contains("://") || value.contains("password=") || value.contains(/:[^\/]*@/)
 }
 
@@ -90,7 +90,7 @@ func refuseURLs(in values: [String: String]) throws(PostgresError) {
         throw PostgresError(
             .invalidParameters, "the connection keyword \(keyword) contains a URL",
             hint: """
-                Give the URL alone, such as in DATABASE_URL. Variables such as PGHOST and PGDATABASE, the keywords of a connection and \
+                Give the URL alone. Variables such as PGHOST and PGDATABASE, the keywords of a connection and \
                 the service file take single values.
                 """)
     }
@@ -160,7 +160,7 @@ private func refuseMisplacedAt(_ url: String) throws(PostgresError) {
 
 /// The message does not repeat the port, which may be a piece of a password.
 private func refuseInvalidPort(_ values: [String: String]) throws(PostgresError) {
-    guard splitList(values["port"] ?? "").allSatisfy({ $0.isEmpty || UInt16($0) != nil }) else {
+    guard splitList(values["port"] ?? "").allSatisfy({ $0.isEmpty || (UInt16($0) ?? 0) > 0 }) else {
         throw invalidParameters("the port is not a number from 1 to 65535")
     }
 }

@@ -57,7 +57,7 @@ final class Interruption: Sendable {
         if isCancelled() { cancel(operation) }
     }
 
-    func end(_ operation: UInt64) {
+    func endOperation() {
         state.withLock { state in
             state.operation = nil
             state.cancelledAt = nil

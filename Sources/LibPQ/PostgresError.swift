@@ -57,7 +57,7 @@ package struct PostgresError: Error, Sendable {
         case other
 
         /// Whether waiting may help.
-        package var mayPass: Bool {
+        package var isTemporary: Bool {
             switch self {
             case .unreachable, .timedOut, .notAccepting: true
             case .authenticationFailed, .noSuchDatabase, .standby, .other: false
@@ -133,6 +133,11 @@ extension PostgresError {
     package var constraint: String? { storage.fields.constraint }
     /// The function of the server's own source code that reported the error.
     package var sourceFunction: String? { storage.fields.sourceFunction }
+    /// Whether a standby refused to begin a transaction that may write (BEGIN or SET TRANSACTION, READ WRITE). Other features that the server
+    /// does not support have the same SQLSTATE. This function of the server reports what the check of a setting refuses.
+    package var isRefusedWriteOnStandby: Bool {
+        sqlState == .featureNotSupported && sourceFunction == "call_bool_check_hook"
+    }
     /// Whether the connection can't be used any more; a new one may work.
     package var isConnectionLost: Bool { storage.fields.isConnectionLost }
     /// Whether the server refused a statement, and the connection still works.

@@ -94,6 +94,7 @@ import Testing
             }
         }
         #expect(error.code == .connectionLost)
+        #expect(error.sqlState == SQLState(rawValue: "25P03"))
     }
 
     @Test("A transaction whose session was ended has no effect", .database(migrated: false)) func endedInTransaction()
