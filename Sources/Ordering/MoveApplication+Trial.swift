@@ -1,7 +1,8 @@
 import LibPQ
 
 extension MoveApplication {
-    /// The number of groups that are tried in one exchange with the server. The time is checked after each exchange.
+    /// The number of groups that are tried in one exchange with the server. The time is checked after each exchange, which takes at most
+    /// as many time-outs of a trial as there are groups (docs/decisions/time-outs.md).
     private static let groupsPerExchange = 16
 
     /// Tries the writes of each list and undoes them, so that one refused list among hundreds is found in the time of a

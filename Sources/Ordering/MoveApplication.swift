@@ -10,10 +10,10 @@ package struct MoveApplication: Sendable {
     private let reading: ReadingPolicy
     private let sizes: KnownListSizes?
     private let timeForLists: Duration?
-    package let rowLocks: RowLocks
+    package let rowLocks: RowLockPolicy
 
     /// What happens if another session has locked rows that must be written.
-    package enum RowLocks: Sendable {
+    package enum RowLockPolicy: Sendable {
         /// The statement waits for the rows.
         case waitedFor
         /// In users' tables, the locks are tried first. If one is not free, nothing is written, and the error names the rows' lists. In the
@@ -33,7 +33,7 @@ package struct MoveApplication: Sendable {
     ///     it.
     package init(
         policy: RebalancingPolicy = RebalancingPolicy(), reading: ReadingPolicy = ReadingPolicy(),
-        sizes: KnownListSizes? = nil, rowLocks: RowLocks = .waitedFor,
+        sizes: KnownListSizes? = nil, rowLocks: RowLockPolicy = .waitedFor,
         timeForLists: Duration? = nil
     ) {
         self.timeForLists = timeForLists

@@ -22,6 +22,9 @@ package struct OrderedTable: Hashable, Sendable {
     /// Whether the table has so many partitions (see ``mostPlannedPartitions``) that each list gets plans of its partition alone. The table is
     /// partitioned by list columns, so each list is in one partition.
     let hasManyPartitions: Bool
+    /// Whether a list column is in a key that a foreign key may refer to, or the table is partitioned. Then a change of list needs the row lock of a
+    /// change of keys, for which an INSERT of a row that refers to the row has to end.
+    let listIsInKey: Bool
     /// The trigger function of another order that would undo each move, because the table had another name when it was attached.
     let keepFunctionOfOtherOrder: String?
     /// The most partitions of which a plan for all lists is made and kept. With 100 partitions, a batch of 250 lists takes the same time with
@@ -36,8 +39,10 @@ package struct OrderedTable: Hashable, Sendable {
     package init(
         name: String, schema: String, table: String, listColumns: [KeyColumn], itemColumn: KeyColumn, ownsRows: Bool,
         rankColumn: String = OrderNames.usualRankColumn, arrivalEnd: ListEnd = .last, visible: String? = nil,
-        lookUpColumns: [String]? = nil, hasManyPartitions: Bool = false, keepFunctionOfOtherOrder: String? = nil
+        lookUpColumns: [String]? = nil, hasManyPartitions: Bool = false, listIsInKey: Bool = true,
+        keepFunctionOfOtherOrder: String? = nil
     ) {
+        self.listIsInKey = listIsInKey
         self.keepFunctionOfOtherOrder = keepFunctionOfOtherOrder
         self.hasManyPartitions = hasManyPartitions
         self.visible = visible

@@ -13,7 +13,7 @@ struct TrialGroup {
             let repository = OrderedTableRepository(tableChanges.table)
             let byGroup = Dictionary(grouping: tableChanges.changes) { change in
                 (change.storedList ?? change.list)
-                    .flatMap { connected.numbers[ListIdentifier($0, of: tableChanges.table.name)] } ?? 0
+                    .flatMap { connected.groupIndices[ListIdentifier($0, of: tableChanges.table.name)] } ?? 0
             }
             for (number, changes) in byGroup {
                 groups[number] = TrialGroup(

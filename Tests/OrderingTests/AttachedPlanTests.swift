@@ -38,7 +38,8 @@ struct AttachedPlanTests {
         return [
             statements.rows(rows), statements.runs(runs, .up), statements.runs(runs, .down),
             statements.rows(of: list, at: AscendingOffsets([500]), count: 5), statements.count(of: list),
-            statements.lock([change]), statements.tryLock([change], .forRanks), statements.clearRanks([change]),
+            statements.lock([change], .forRanks), statements.tryLock([change], .forRanks),
+            statements.clearRanks([change]),
             statements.updateRanks([change]), statements.updateListsAndRanks([change]), statements.delete([change]),
             statements.insert([change]),
         ]
@@ -118,7 +119,7 @@ struct AttachedPlanTests {
         for script in [fill, "ANALYZE cards", "DELETE FROM cards", "VACUUM (ANALYZE, TRUNCATE off) cards", fill] {
             try await connection.execute(script: script)
             for statement in [
-                statements.rows(rows), statements.lock([change]), statements.tryLock([change], .forRanks),
+                statements.rows(rows), statements.lock([change], .forRanks), statements.tryLock([change], .forRanks),
                 statements.clearRanks([change]), statements.updateRanks([change]), statements.delete([change]),
             ] {
                 let plan = try await connection.genericPlan(

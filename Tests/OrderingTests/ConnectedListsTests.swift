@@ -29,8 +29,8 @@ import Testing
     func numbers() {
         let connected = ConnectedLists(of: [move(to: "a"), move(to: "b"), move(to: "c", from: "a")])
         for (number, group) in connected.groups.enumerated() {
-            for list in group { #expect(connected.numbers[list] == number) }
+            for list in group { #expect(connected.groupIndices[list] == number) }
         }
-        #expect(connected.numbers.count == 3)
+        #expect(connected.groupIndices.count == 3)
     }
 }

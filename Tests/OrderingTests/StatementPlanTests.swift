@@ -71,7 +71,7 @@ struct StatementPlanTests {
     private func writes(_ plans: Plans) async throws {
         for statement in [
             statements.updateRanks([change]), statements.updateListsAndRanks([change]), statements.delete([change]),
-            statements.lock([change]),
+            statements.lock([change], .forRanks),
         ] {
             try await plans.expectIndexes(["items_pkey"], in: statement, sorts: false)
         }

@@ -139,6 +139,31 @@ struct MoveNowSurroundingsTests {
         }
     }
 
+    @Test(
+        "Moves at once in a registered table without one of its rank columns say that a column is missing",
+        arguments: ["rank", "rank_num", "rank_den"])
+    func missingRankColumn(column: String) async throws {
+        let caller = try await SQLCaller()
+        try await caller.connection.execute(
+            script: """
+                CREATE TABLE cards (id int PRIMARY KEY, board int, rank_num bigint, rank_den bigint, rank numeric);
+                ALTER TABLE cards DROP COLUMN \(column);
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                """)
+        let calls = [
+            "move_now(1, 1, first => true", "move_items_now(1, '{1}', at => 2", "remove_now(1, 1",
+            "remove_items_now(1, '{1}'",
+        ]
+        for call in calls {
+            let error = await #expect(throws: PostgresError.self) {
+                try await caller.connection.execute(
+                    script: "SELECT brocot.\(call), ordered_table => 'public.cards')")
+            }
+            #expect(error?.sqlState?.rawValue == "42704", "\(call)")
+            #expect(error?.message.contains("lacks a column") == true, "\(call)")
+        }
+    }
+
     @Test("A move at once works on a table whose columns have names that its own statements use")
     func namesOfColumns() async throws {
         let caller = try await SQLCaller()

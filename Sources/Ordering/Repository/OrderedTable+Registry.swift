@@ -40,6 +40,7 @@ extension OrderedTable {
             rankColumn: columns[0].rankColumn, arrivalEnd: columns[0].arrivalEnd,
             visible: columns[0].visible, lookUpColumns: columns[0].lookUpColumns,
             hasManyPartitions: columns[columns.count - 1].hasManyPartitions,
+            listIsInKey: columns[columns.count - 1].listIsInKey,
             keepFunctionOfOtherOrder: columns[columns.count - 1].keepFunctionOfOtherOrder)
     }
 }

@@ -26,7 +26,7 @@ extension OrderedTableRepository {
             case .count: found.append((need, .count(try count(of: need.list, until: deadline, on: connection))))
             }
         }
-        for (statements, needs) in served(rows, in: \.list.key) {
+        for (statements, needs) in groupedByStatements(rows, in: \.list.key) {
             found += try readRows(needs, statements, until: deadline, on: connection)
         }
         found += try readRunsUp(up, on: connection)
@@ -99,7 +99,7 @@ extension OrderedTableRepository {
     ) throws(OrderingError) -> [Reading] {
         var found: [Reading] = []
         let deadline = deadlineOfLists()
-        for (statements, needs) in served(needs, in: \.list.key) {
+        for (statements, needs) in groupedByStatements(needs, in: \.list.key) {
             found += try readRuns(needs, direction, statements, until: deadline, on: connection)
         }
         return found

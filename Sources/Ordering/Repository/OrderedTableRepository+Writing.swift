@@ -10,13 +10,10 @@ extension OrderedTableRepository {
     func tryLockRows(
         of changes: [RowChange], on connection: isolated Connection
     ) throws(OrderingError) -> Set<ListIdentifier> {
-        let stored = changes.filter { !$0.isInsertion }
-        let leaving = stored.filter(\.changesList)
-        let staying = stored.filter { !$0.changesList }
         var lists: Set<ListIdentifier> = []
         let deadline = deadlineOfLists()
-        for (changes, lock) in [(leaving, OrderingStatements.RowLock.forKeys), (staying, .forRanks)] {
-            for (statements, changes) in servedWhereStored(changes) {
+        for (changes, lock) in groupedByLock(changes.filter { !$0.isInsertion }) {
+            for (statements, changes) in groupedByStoredList(changes) {
                 var missing = Set(changes.indices)
                 for row in try rows(statements.tryLock(changes, lock), until: deadline, on: connection) {
                     missing.remove(try indexOfArgument(of: row))
@@ -30,10 +27,16 @@ extension OrderedTableRepository {
         return lists
     }
 
-    private func servedWhereStored(
+    /// Changes of stored rows, with the row lock that each one needs. A lock that becomes stronger later could cause a deadlock.
+    private func groupedByLock(_ changes: [RowChange]) -> [([RowChange], OrderingStatements.LockStrength)] {
+        func changesKey(_ change: RowChange) -> Bool { change.isDeletion || change.changesList && table.listIsInKey }
+        return [(changes.filter(changesKey), .forKeys), (changes.filter { !changesKey($0) }, .forRanks)]
+    }
+
+    private func groupedByStoredList(
         _ changes: [RowChange]
     ) -> [(statements: OrderingStatements, elements: [RowChange])] {
-        served(changes, in: { $0.storedList ?? "" })
+        groupedByStatements(changes, in: { $0.storedList ?? "" })
     }
 
     /// A statement that writes rows, and returns how many were written as requested.
@@ -52,9 +55,11 @@ extension OrderedTableRepository {
         let updates = changes.filter(\.isUpdate)
         let deadlineOfLocking = deadlineOfLists()
         if waitsForRows, !table.isBuiltIn {
-            for (statements, updates) in servedWhereStored(updates) {
-                let locked = try rows(statements.lock(updates), until: deadlineOfLocking, on: connection)
-                try requireWritten(try written(locked), of: updates.count)
+            for (updates, lock) in groupedByLock(updates) {
+                for (statements, updates) in groupedByStoredList(updates) {
+                    let locked = try rows(statements.lock(updates, lock), until: deadlineOfLocking, on: connection)
+                    try requireWritten(try written(locked), of: updates.count)
+                }
             }
         }
         if let announcement { _ = try connection.rows(announcement) }
@@ -75,14 +80,14 @@ extension OrderedTableRepository {
         let updates = changes.filter(\.isUpdate)
         let insertions = changes.filter(\.isInsertion)
         var writes: [Write] = []
-        for (statements, rows) in servedWhereStored(deletions) {
+        for (statements, rows) in groupedByStoredList(deletions) {
             writes.append(Write(statement: statements.delete(rows), rows: rows.count))
         }
-        for (statements, rows) in servedWhereStored(table.isBuiltIn ? [] : rowsToClear(among: updates)) {
+        for (statements, rows) in groupedByStoredList(table.isBuiltIn ? [] : rowsToClear(among: updates)) {
             writes.append(Write(statement: statements.clearRanks(rows), rows: rows.count))
         }
         for group in RowChangeGroups(updates).groups {
-            for (statements, rows) in servedWhereStored(group) {
+            for (statements, rows) in groupedByStoredList(group) {
                 let changesLists = rows.contains(where: \.changesList)
                 let statement = changesLists ? statements.updateListsAndRanks(rows) : statements.updateRanks(rows)
                 writes.append(Write(statement: statement, rows: rows.count))

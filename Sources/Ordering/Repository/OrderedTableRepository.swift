@@ -24,7 +24,7 @@ struct OrderedTableRepository {
     }
 
     /// The elements, with the statements that serve them: one for all, or one for each list if the table has many partitions.
-    func served<Element>(
+    func groupedByStatements<Element>(
         _ elements: [Element], in list: (Element) -> String
     ) -> [(statements: OrderingStatements, elements: [Element])] {
         guard !elements.isEmpty else { return [] }

@@ -5,7 +5,7 @@ extension OrderingStatements {
     /// The columns of ``keyColumns(ofTablesNamed:)`` before those of ``KeyType/columns(of:)``. ``RegisteredColumn`` reads them.
     enum RegistryColumn: Int, CaseIterable {
         case orderedTable, schema, table, ownsRows, rankColumn, arrivalEnd, visible, name, lookUpColumns
-        case missingRankColumn, keepFunctionOfOtherOrder, untrustedOwner, hasManyPartitions
+        case missingRankColumn, keepFunctionOfOtherOrder, untrustedOwner, hasManyPartitions, listIsInKey
 
         fileprivate var expression: SQL {
             switch self {
@@ -22,6 +22,7 @@ extension OrderingStatements {
             case .keepFunctionOfOtherOrder: OrderingStatements.keepFunctionOfOtherOrder
             case .untrustedOwner: OrderingStatements.untrustedOwner
             case .hasManyPartitions: OrderingStatements.hasManyPartitions
+            case .listIsInKey: OrderingStatements.listIsInKey
             }
         }
     }
@@ -92,7 +93,7 @@ extension OrderingStatements {
             SELECT function.proname::text
             FROM pg_catalog.pg_trigger AS keeping
             JOIN pg_catalog.pg_proc AS function ON function.oid = keeping.tgfoid
-            WHERE keeping.tgrelid = stored.attrelid AND keeping.tgname = ('zzz_brocot_' || registered.rank_column || '_keep')::name
+            WHERE keeping.tgrelid = stored.attrelid AND keeping.tgname = (\(literal: OrderNames.triggerPrefix) || registered.rank_column || '_keep')::name
                 AND function.pronamespace = 'brocot'::pg_catalog.regnamespace
                 AND pg_catalog.octet_length('keep_' || registered.name) <= \(unsafeRaw: "\(OrderNames.lengthLimit)")
                 AND function.proname <> ('keep_' || registered.name)::name
@@ -123,5 +124,17 @@ extension OrderingStatements {
             )
             SELECT EXISTS (SELECT FROM partition OFFSET \(unsafeRaw: "\(OrderedTable.mostPlannedPartitions)"))
         )
+        """
+
+    /// See ``OrderedTable/listIsInKey``. The server compares the columns of the same indexes. False in the rows of list columns.
+    private static let listIsInKey: SQL = """
+        wanted.name = registered.item_column AND (
+            EXISTS (SELECT FROM pg_catalog.pg_partitioned_table AS parent WHERE parent.partrelid = stored.attrelid)
+            OR EXISTS (
+                SELECT FROM pg_catalog.pg_index AS one
+                CROSS JOIN LATERAL pg_catalog.unnest(one.indkey::int2[]) WITH ORDINALITY AS key (attnum, number)
+                JOIN pg_catalog.pg_attribute AS part ON part.attrelid = one.indrelid AND part.attnum = key.attnum
+                WHERE one.indrelid = stored.attrelid AND one.indisunique AND one.indpred IS NULL AND one.indexprs IS NULL
+                    AND key.number <= one.indnkeyatts AND part.attname::text = ANY (registered.list_columns)))
         """
 }

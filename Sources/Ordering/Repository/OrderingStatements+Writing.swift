@@ -6,11 +6,11 @@ extension OrderingStatements {
     ///
     /// This waits for applications that change the rows at the same time. A statement that writes a row finds it by its location, and
     /// would miss a row that was changed in between.
-    func lock(_ changes: some Collection<RowChange>) -> SQL {
+    func lock(_ changes: some Collection<RowChange>, _ lock: LockStrength) -> SQL {
         """
         SELECT count(*)
         FROM \(storedRows(of: changes)) AS moved (\(listColumns.names())item)
-        CROSS JOIN LATERAL (\(lookUp("", of: "moved")) FOR NO KEY UPDATE) AS found
+        CROSS JOIN LATERAL (\(lookUp("", of: "moved")) \(unsafeRaw: lock.rawValue)) AS found
         """
     }
 
@@ -25,14 +25,14 @@ extension OrderingStatements {
     }
 
     /// The strength of row locks: that of the UPDATE which follows.
-    enum RowLock: String {
+    enum LockStrength: String {
         case forRanks = "FOR NO KEY UPDATE"
         case forKeys = "FOR UPDATE"
     }
 
     /// Locks the stored rows of changes without waiting. Rows that another session has locked are left out. Returns the numbers of the
     /// locked rows, from 1.
-    func tryLock(_ changes: some Collection<RowChange>, _ lock: RowLock) -> SQL {
+    func tryLock(_ changes: some Collection<RowChange>, _ lock: LockStrength) -> SQL {
         """
         SELECT wanted.number
         FROM \(storedRows(of: changes))

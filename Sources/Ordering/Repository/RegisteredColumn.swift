@@ -20,6 +20,8 @@ struct RegisteredColumn {
     let untrustedOwner: String?
     /// See ``OrderedTable/hasManyPartitions``. False for list columns.
     let hasManyPartitions: Bool
+    /// See ``OrderedTable/listIsInKey``. False for list columns.
+    let listIsInKey: Bool
     private let type: KeyType?
     /// The type's name for people; nil if the column does not exist.
     private let displayedType: String?
@@ -40,6 +42,7 @@ struct RegisteredColumn {
         keepFunctionOfOtherOrder = try row.decode(Column.keepFunctionOfOtherOrder)
         untrustedOwner = try row.decode(Column.untrustedOwner)
         hasManyPartitions = try row.decode(Column.hasManyPartitions)
+        listIsInKey = try row.decode(Column.listIsInKey)
         (type, displayedType) = try KeyType.read(row, from: Column.allCases.count)
     }
 

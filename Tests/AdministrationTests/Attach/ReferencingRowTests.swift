@@ -40,6 +40,26 @@ import Testing
         }
     }
 
+    @Test(
+        "A move to another list waits for a referencing row if the list is in a key, and causes no deadlock with its transaction"
+    )
+    func listInKey() async throws {
+        let fixture = try await AttachFixture(
+            AttachFixture.tasks + "ALTER TABLE tasks ADD COLUMN comments int, ADD UNIQUE (project_id, id);"
+                + Self.comments)
+        try await fixture.attach()
+        let (open, mover) = (try await session(), try await session())
+        try await open.execute(script: "BEGIN; \(Self.comment)")
+        let move = Task {
+            try await mover.execute(
+                script: "SELECT brocot.move_now(2, 1, last => true, from_list => 1, ordered_table => 'public.tasks')")
+        }
+        try await TestDatabase.current.waitUntilBlocked(mover, by: open)
+        try await open.execute(script: "UPDATE tasks SET comments = 1 WHERE id = 1; COMMIT")
+        try await move.value
+        #expect(try await fixture.texts("SELECT project_id, comments FROM tasks WHERE id = 1") == ["2 1"])
+    }
+
     @Test("A referencing row can be inserted in a REPEATABLE READ transaction that began before a move")
     func repeatableRead() async throws {
         let fixture = try await attachedTasks()

@@ -102,13 +102,13 @@ import Testing
         let fixture = try await AttachFixture.withRows()
         let holder = try await TestDatabase.current.connect()
         let caller = try await TestDatabase.current.connect()
-        try await fixture.connection.execute(script: "ALTER TABLE tasks DROP COLUMN rank CASCADE")
         try await holder.execute(
             script: "BEGIN; SELECT brocot.lock_lists(ARRAY[1], ordered_table => 'public.tasks')")
         let moved = Task {
             try await caller.execute("SELECT brocot.move_now(1, 5, at => 2, ordered_table => 'public.tasks')")
         }
         try await TestDatabase.current.waitUntilBlocked(caller, by: holder)
+        try await fixture.connection.execute(script: "ALTER TABLE tasks DROP COLUMN rank CASCADE")
         async let found = fixture.repair("SELECT")
         try await eventually("moves are refused") {
             try await !holder.query("SELECT FROM brocot.ordered_tables WHERE name = 'public.tasks' AND being_filled")

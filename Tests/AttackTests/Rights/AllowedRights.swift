@@ -78,6 +78,7 @@ enum AllowedRights {
         routine brocot.keys_are_1_to_1024_bytes(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.keys_are_distinct(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.limit_row_waits() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.list_is_in_key(brocot.order_shape) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.list_key(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.list_lock_key(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.lock_lists(anycompatiblearray,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -106,7 +107,7 @@ enum AllowedRights {
         routine brocot.pause(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.place_items(brocot.order_shape,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.place_single(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
-        routine brocot.places(brocot.order_shape,text,text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.places(brocot.order_shape,text,text[],boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.plain_signature(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.raise_invalid_key(text,text,text,integer) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.raise_rejection(text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
