@@ -5,10 +5,10 @@ import Ordering
 extension QueueStatements {
     /// The columns of ``pending(in:limit:total:bytes:preferred:_:)``. ``RequestReading`` and ``PendingRequest`` read them.
     enum PendingColumn: Int {
-        case id, orderedTable, list, items, placement, anchor, position, source, time, location, missing
+        case id, orderedTable, list, items, placement, anchor, position, source, time, location, missing, isAnyListHeld
     }
 
-    /// The earliest requests of locked lists, and the current time, in one snapshot.
+    /// The earliest requests of locked lists, the current time, and whether one of these lists is held or paused now, in one snapshot.
     ///
     /// At most `limit` requests of each list as target, and as source, are considered. If these are more than `total`, or have
     /// more than `bytes`, the lists share these limits: see ``batchLimits(total:bytes:preferred:)``. A row without a placement means that
@@ -41,7 +41,10 @@ extension QueueStatements {
             [moment, wanted, candidate] + batchLimits(total: total, bytes: bytes, preferred: preferred) + [result],
             """
             SELECT result.id, result.ordered_table, result.list, result.items, result.placement, result.anchor,
-                result.position, result.from_list, moment.now, result.location::text, result.missing
+                result.position, result.from_list, moment.now, result.location::text, result.missing,
+                EXISTS (
+                    SELECT FROM wanted
+                    JOIN brocot.held_lists AS held ON held.ordered_table = wanted.ordered_table AND held.list = wanted.list)
             FROM result CROSS JOIN moment
             """)
     }

@@ -37,12 +37,17 @@ package struct QueueWorker: Sendable {
 
     /// Runs one turn: executes the actions of the round until the turn ends. A turn may contain several batches of this size.
     ///
+    /// - Parameters:
+    ///   - share: The part of a usual batch that each batch has.
+    ///   - connection: A connection without an open transaction.
+    ///   - beginsAction: Called before each action, which is at most one batch.
     /// - Throws: ``BatchFailure``. If it names lists, they are left out of the next batches.
     package mutating func runTurn(
-        _ share: BatchShare = BatchShare(), on connection: Connection
+        _ share: BatchShare = BatchShare(), on connection: Connection, beginsAction: () -> Void = {}
     ) async throws(BatchFailure) -> WorkerRound.Turn {
         var action = round.beginTurn(share, isPollDue: observer.isDue, at: .now)
         while true {
+            beginsAction()
             switch action {
             case .poll:
                 _ = try await Self.wrappingErrors { () async throws(PostgresError) in
@@ -53,7 +58,7 @@ package struct QueueWorker: Sendable {
                 action = round.note(lastID: try await Self.readLastID(on: connection), at: .now)
             case .decide(let task):
                 let report = try await decide(task, on: connection)
-                if report.hasLostProgress { observer.fallBack() }
+                if report.isOutdated { observer.fallBack() }
                 action = round.note(report, at: .now)
             case .end(let turn):
                 return turn

@@ -21,7 +21,8 @@ struct ClosedBatchTests {
         let firstUnread = Dictionary(uniqueKeysWithValues: firstUnread.map { (list($0), $1) })
         return ClosedBatch(
             RequestReading(
-                requests: pending, firstUnread: firstUnread, time: Timestamp(microsecondsSinceEpoch: 0)),
+                requests: pending, firstUnread: firstUnread, time: Timestamp(microsecondsSinceEpoch: 0),
+                isAnyListHeld: false),
             in: locked.map(list), waiting: Set(waiting.map(list)), leftOut: Set(leftOut.map(list)), limit: limit)
     }
 

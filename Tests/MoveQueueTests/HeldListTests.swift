@@ -41,6 +41,27 @@ struct HeldListTests {
             .map { try $0.decode(0, as: Int64.self) }
     }
 
+    @Test("A list that another worker holds after it was claimed is noticed when its requests are read")
+    func heldAfterClaim() async throws {
+        let fixture = try await fixture()
+        let ids = try await fixture.enqueue([place("1"), place("1", in: "b")])
+        let queue = QueueRepository(QueueConfiguration(), BatchLimits(), ReadProgress())
+        func isAnyListHeld(_ lists: String...) async throws -> Bool? {
+            try await fixture.connection.run { connection throws(QueueError) in
+                try queue.readPending(in: lists.map { ListIdentifier($0) }, preferring: nil, on: connection)?
+                    .isAnyListHeld
+            }
+        }
+        #expect(try await isAnyListHeld("a", "b") == false)
+        try await fixture.connection.execute(
+            """
+            INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at)
+            VALUES ('items', 'a', \(ids[0]), 'refused', now())
+            """)
+        #expect(try await isAnyListHeld("a", "b") == true)
+        #expect(try await isAnyListHeld("b") == false)
+    }
+
     @Test("A refused request holds its list, while earlier requests and other lists are applied", arguments: causes)
     func holds(trigger: String, sqlState: String, message: String) async throws {
         let fixture = try await fixture(trigger)

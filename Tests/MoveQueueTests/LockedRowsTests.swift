@@ -56,6 +56,26 @@ struct LockedRowsTests {
         #expect(try await fixture.lists(of: relation)["l7"] == ["x", "y"])
     }
 
+    @Test("A change of list waits for no open transaction that has inserted a referring row, if no key has the list")
+    func referringRow() async throws {
+        let fixture = try await QueueFixture()
+        try await fixture.connection.execute(
+            script: """
+                CREATE TABLE cards (id int PRIMARY KEY, board int, rank_num bigint, rank_den bigint, rank numeric);
+                CREATE UNIQUE INDEX ON cards (board, rank) WHERE 'brocot' <> '';
+                INSERT INTO cards (id, board) VALUES (1, 1), (2, 2);
+                CREATE TABLE comments (card int REFERENCES cards);
+                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                """)
+        let app = try await TestDatabase.current.connect()
+        try await app.execute(script: "BEGIN; INSERT INTO comments VALUES (1)")
+        let change = Move(list: ListIdentifier("2", of: "public.cards"), items: ["1"], action: .place(.last, from: "1"))
+        let ids = try await fixture.enqueue([change])
+        try await withDeadline("the move is decided", within: .seconds(60)) { try await fixture.drain() }
+        try await fixture.expectAllApplied(ids)
+        try await app.execute(script: "COMMIT")
+    }
+
     /// What the server's log says of this session's waits for locks.
     private func waits(of connection: Connection) throws -> [String] {
         let log = try String(contentsOfFile: TestDatabase.current.cluster.logFile, encoding: .utf8)

@@ -235,6 +235,26 @@ struct MisbehavingTriggerTests {
         #expect(report.decisions.errorOfSuspected?.databaseError?.sqlState == .queryCanceled)
     }
 
+    @Test("If a batch for a list ends the session, only this list is named, and no list that it exchanges items with")
+    func partnersAreNotNamed() async throws {
+        let fixture = try await fixture("PERFORM pg_terminate_backend(pg_backend_pid())")
+        let (list, partner) = (ListIdentifier("l7", of: "public.cards"), ListIdentifier("l8", of: "public.cards"))
+        let change = Move(list: partner, items: ["27"], action: .place(.last, from: list.key))
+        try await fixture.enqueue([place("7", in: "l7"), change])
+        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
+        for scope in [ClaimScope.suspects([list]), .lists([list])] {
+            let session = try await TestDatabase.current.connect()
+            let failure = await #expect(throws: BatchFailure.self) {
+                _ = try await session.run { connection throws(BatchFailure) in
+                    try transaction.run(
+                        BatchTask(scope: scope, postponed: [], limits: BatchLimits()), ReadProgress(), on: connection)
+                }
+            }
+            #expect(failure?.error.isConnectionLost == true)
+            #expect(failure?.lists == [list], "\(scope)")
+        }
+    }
+
     @Test("A deferred trigger that stands still is stopped by the limit for statements, and delays no other list")
     func standsStillAtCommit() async throws {
         let fixture = try await fixture("RETURN NEW")

@@ -21,11 +21,11 @@ struct BatchAttempt {
     private let sizes: KnownListSizes
     /// The lists that the transaction tries to claim.
     private let scope: ClaimScope
+    /// What the batch was asked for.
+    private let scopeOfBatch: ClaimScope
     /// The list, if the batch names exactly one; otherwise nil. Its requests are read before those of its partners, and its writes get no
     /// trial: see ``RefusalSearch``.
-    private let onlyList: ListIdentifier?
-    /// Whether the batch is for one list, by its name or as the next list. Then that list is named in each failure.
-    private let isForOneList: Bool
+    private var onlyList: ListIdentifier? { scopeOfBatch.onlyList }
     private let method: Method
     private let postponed: [ListIdentifier]
     private var stage = Stage.claiming
@@ -41,8 +41,7 @@ struct BatchAttempt {
         _ method: Method, postponed: [ListIdentifier] = []
     ) {
         (self.queue, self.sizes, self.method) = (queue, sizes, method)
-        (self.scope, self.postponed) = (scope, postponed)
-        (onlyList, isForOneList) = (scopeOfBatch.onlyList, scopeOfBatch.hasOneList)
+        (self.scope, self.scopeOfBatch, self.postponed) = (scope, scopeOfBatch, postponed)
     }
 
     /// Runs the transaction.
@@ -79,8 +78,13 @@ struct BatchAttempt {
         let pending = try queue.readPending(in: claim.locked, preferring: onlyList, on: connection)
         // This check comes after the reading: a passed-over transaction that is still open now was open during the reading too, so the floor
         // was valid.
-        report.hasLostProgress = try !queue.isProgressValid(on: connection)
-        guard !report.hasLostProgress, let pending else { return report }
+        report.isOutdated = try !queue.isProgressValid(on: connection)
+        guard !report.isOutdated, let pending else { return report }
+        // The claim's snapshot may be older than the lock of a list, which another worker may have held in between.
+        guard !pending.isAnyListHeld else {
+            report.isOutdated = true
+            return report
+        }
         let batch = ClosedBatch(
             pending, in: claim.locked, waiting: Set(claim.waiting), leftOut: Set(claim.lockedByOthers + postponed),
             limit: queue.limits.requestsPerList)
@@ -116,7 +120,7 @@ struct BatchAttempt {
         }
     }
 
-    private var rowLocks: MoveApplication.RowLocks {
+    private var rowLocks: MoveApplication.RowLockPolicy {
         switch (method, scope) {
         // Another session may still have locked rows of these lists.
         case (.together, .lists): .triedInAllTables
@@ -142,10 +146,10 @@ struct BatchAttempt {
 
     /// The failure, with the lists that may contain the cause.
     func failure(_ error: QueueError) -> BatchFailure {
-        if case .unreadableRequest = error { return BatchFailure(error, lists: lockedLists) }
-        // A single list is named in any case, so that it can be postponed, and other lists don't wait for it. If the connection broke, a user's
-        // trigger may have ended the session.
-        let hasOneList = isForOneList || lockedLists.count == 1
+        if case .unreadableRequest = error { return BatchFailure(error, lists: suspects) }
+        // A single list is named for each error while rows are written, so that it can be postponed, and other lists don't wait for it. If the
+        // connection broke, a user's trigger may have ended the session.
+        let hasOneList = scopeOfBatch.hasOneList || lockedLists.count == 1
         let mayBeOfLists =
             switch stage {
             case .lockingOnlyList, .claiming: false
@@ -153,6 +157,14 @@ struct BatchAttempt {
             // The queue's own tables concern all lists. But a trigger may have changed requests.
             case .finishing: hasOneList && (error.databaseError?.isFromFunction == true || error.isAboutCounts)
             }
-        return BatchFailure(error, lists: mayBeOfLists ? lockedLists : [], happenedWhileReading: stage == .claiming)
+        return BatchFailure(error, lists: mayBeOfLists ? suspects : [], happenedWhileReading: stage == .claiming)
+    }
+
+    /// The lists that may contain the cause: those that the batch names, and otherwise all that it locked. The partners of named lists are left
+    /// out, so that a list which fails each time is alone at last, and its pauses grow.
+    private var suspects: [ListIdentifier] {
+        let locked = Set(lockedLists)
+        let named = (scopeOfBatch.namedLists ?? []).filter(locked.contains)
+        return named.isEmpty ? lockedLists : named
     }
 }

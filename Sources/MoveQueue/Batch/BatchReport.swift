@@ -6,8 +6,9 @@ package struct BatchReport: Sendable {
     package var claim = ListClaim()
     var undecided = UndecidedRequests()
     package var decisions = DecisionSummary()
-    /// Whether a transaction that was passed over has ended: see ``ReadProgress``. Then nothing was decided.
-    var hasLostProgress = false
+    /// Whether the batch was claimed or read too early: a transaction that was passed over has ended since (see ``ReadProgress``), or a list was
+    /// held or paused. Then nothing was decided, and the same lists are claimed again.
+    var isOutdated = false
 
     /// The fewest requests in one batch that show that requests arrive faster than one worker should decide them. Batches of about this size
     /// still cost little for each request, and take some hundredths of a second.

@@ -8,14 +8,17 @@ struct RequestReading {
     let firstUnread: [ListIdentifier: Int64]
     /// When the requests were read.
     let time: Timestamp
+    /// Whether one of the lists is held or paused now.
+    let isAnyListHeld: Bool
 }
 
 extension RequestReading {
     /// Reads the rows of ``QueueStatements/pending(in:limit:total:bytes:preferred:_:)``. Returns nil if there is none.
     init?(_ rows: Rows) throws(QueueError) {
         guard let first = rows.first else { return nil }
-        let time = try QueueError.wrappingErrors { () throws(PostgresError) in
-            try first.decode(QueueStatements.PendingColumn.time, as: Timestamp.self)
+        typealias Column = QueueStatements.PendingColumn
+        let (time, isAnyListHeld) = try QueueError.wrappingErrors { () throws(PostgresError) in
+            (try first.decode(Column.time, as: Timestamp.self), try first.decode(Column.isAnyListHeld, as: Bool.self))
         }
         var firstUnread: [ListIdentifier: Int64] = [:]
         // A change of list is read twice if both of its lists are locked.
@@ -29,7 +32,7 @@ extension RequestReading {
                 known[request.id] = request
             }
         }
-        self.init(requests: Array(known.values), firstUnread: firstUnread, time: time)
+        self.init(requests: Array(known.values), firstUnread: firstUnread, time: time, isAnyListHeld: isAnyListHeld)
     }
 
     /// The list and the first id that was not read, if the row has these instead of a request.

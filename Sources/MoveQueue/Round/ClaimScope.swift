@@ -15,14 +15,17 @@ enum ClaimScope: Sendable {
     /// A starving list. The transaction waits for its lock and its rows, as long as `lock_timeout` allows.
     case waitingFor(ListIdentifier)
 
-    /// The only list that this scope names; nil if it names several lists, or only their number.
-    var onlyList: ListIdentifier? {
+    /// The lists that this scope names, without their partners; nil if it only says how many lists to find.
+    var namedLists: [ListIdentifier]? {
         switch self {
-        case .lists(let lists), .suspects(let lists): lists.count == 1 ? lists[0] : nil
-        case .waitingFor(let list): list
+        case .lists(let lists), .suspects(let lists): lists
+        case .waitingFor(let list): [list]
         case .next, .oldest: nil
         }
     }
+
+    /// The only list that this scope names; nil if it names several lists, or only their number.
+    var onlyList: ListIdentifier? { namedLists?.count == 1 ? namedLists?[0] : nil }
 
     /// Whether this is the scope of one list, by its name or as the next list. The transaction also claims the other lists of that list's
     /// changes of list.

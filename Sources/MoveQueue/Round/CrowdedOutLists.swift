@@ -16,9 +16,8 @@ struct CrowdedOutLists: Sendable {
     /// How much longer they are left out for each of these lists. Serving a list takes about 3 ms, and an idle worker should use little of the
     /// server.
     private static let pauseForEachList = Duration.milliseconds(20)
-    /// Replaces ``pause`` while rounds find other crowded-out lists, because those come first. It is limited, so that a list whose wait has
-    /// ended is served in time.
-    private static let longestPause = Duration.seconds(30)
+    /// Replaces ``pause`` while rounds find other crowded-out lists, because those come first.
+    private static let pauseBehindOthers = Duration.seconds(30)
     /// Whether this round found crowded-out lists that may be decided.
     private var areFoundInRound = false
 
@@ -44,7 +43,7 @@ struct CrowdedOutLists: Sendable {
 
     /// A round is over. Lists whose requests only waited are served again after some time, because the wait may have ended.
     mutating func endRound(isWhole: Bool, at now: ContinuousClock.Instant) {
-        let pause = isWhole && !areFoundInRound ? Self.pause : Self.longestPause
+        let pause = isWhole && !areFoundInRound ? Self.pause : Self.pauseBehindOthers
         if let since = onlyWaitingSince, now - since >= pause + Self.pauseForEachList * onlyWaiting.count {
             forgetOnlyWaiting()
         }

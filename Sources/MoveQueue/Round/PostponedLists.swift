@@ -49,6 +49,8 @@ package struct PostponedLists: Sendable {
     private var entries: [ListIdentifier: Entry] = [:]
     /// The time at which the first list is due, or an earlier time; nil if no list is postponed.
     private var earliest: ContinuousClock.Instant?
+    /// Whether the lists that were tried last were unavailable ones.
+    private var hasLastTriedUnavailable = false
 
     package init() {}
 
@@ -157,15 +159,18 @@ package struct PostponedLists: Sendable {
 
     /// The lists to try next, together; empty if none is due.
     ///
-    /// The lists that failed least often come first. Otherwise a list that is only suspected would wait behind thousands of lists
-    /// that fail again and again.
+    /// Failing lists and unavailable lists take turns. Of the failing ones, those that failed least often come first. Otherwise a list that is
+    /// only suspected would wait behind thousands of lists that fail again and again.
     mutating func next(at now: ContinuousClock.Instant) -> [ListIdentifier] {
         guard let earliest, earliest <= now else { return [] }
         let due = entries.filter { $0.value.due <= now }
-        guard let first = due.values.min(by: { ($0.postponements, $0.due) < ($1.postponements, $1.due) }) else {
+        let other = due.filter { $0.value.isUnavailable != hasLastTriedUnavailable }
+        let candidates = (other.isEmpty ? due : other).values
+        guard let first = candidates.min(by: { ($0.postponements, $0.due) < ($1.postponements, $1.due) }) else {
             self.earliest = nextDue
             return []
         }
+        hasLastTriedUnavailable = first.isUnavailable
         switch first.reason {
         case .unavailable:
             // Items may move between any of these lists, so that a part of them could not be decided without the others.

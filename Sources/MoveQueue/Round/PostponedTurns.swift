@@ -103,13 +103,16 @@ struct PostponedTurns: Sendable {
         for failure in report.decisions.failures {
             postponed.noteFailure(of: [failure.list], isCostly: failure.error.isCostly, at: now)
         }
-        if case .lists(let lists) = retry, lists.count == 1, !report.hasDecisions,
-            report.decisions.failures.isEmpty, report.decisions.suspected.contains(lists[0])
-        {
+        let suspected = report.decisions.suspected
+        guard case .lists(let lists) = retry, case let tried = lists.filter(suspected.contains), !tried.isEmpty else {
+            return postponed.noteSuspicion(of: suspected, at: now)
+        }
+        // The batch also claimed partners of the lists. If these counted, groups of lists that exchange items would never get smaller.
+        if lists.count == 1, !report.hasDecisions, report.decisions.failures.isEmpty {
             // There was no time for any request of the list, although it was tried alone. A smaller batch may succeed.
             postponed.noteFailure(of: lists, isCostly: true, at: now)
         } else {
-            postponed.noteSuspicion(of: report.decisions.suspected, at: now)
+            postponed.noteSuspicion(of: tried, at: now)
         }
     }
 

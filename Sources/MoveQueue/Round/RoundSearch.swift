@@ -89,6 +89,7 @@ struct RoundSearch: Sendable {
         }
         let lists = depth.lists(of: limits)
         let withPartners = seesChangesOfList && !entanglement.isPresent
+        // The scan may find a request of each postponed list. It leaves these lists out only afterwards.
         let scope = ClaimScope.next(
             from: position, lists: lists,
             readingAhead: (depth.isLow(limits) && !seesWaiting ? lists : 1) + postponed.count,
@@ -124,7 +125,7 @@ struct RoundSearch: Sendable {
     /// Records a batch of the oldest requests. If it decided nothing, its requests come after a request that waits, such as one of a
     /// paused list.
     mutating func noteOldest(_ report: BatchReport, at now: ContinuousClock.Instant) {
-        guard !report.hasLostProgress else { return }
+        guard !report.isOutdated else { return }
         if report.foundWaiting { round.foundWaiting = true }
         let foundNoList = report.claim.locked.isEmpty && report.claim.lockedByOthers.isEmpty
         if foundNoList || oldestInVain.count >= Self.mostOldestInVain

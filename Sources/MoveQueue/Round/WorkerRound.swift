@@ -9,7 +9,7 @@ import Ordering
 /// A worker chooses between postponed lists (``PostponedTurns``), crowded-out lists, and the next lists of the
 /// round (``RoundSearch``).
 ///
-/// A round consists of turns. ``beginTurn(_:isPollDue:at:)`` returns the first action of a turn. Each action is followed by one event,
+/// A round takes one or more turns, and one turn may end several rounds. ``beginTurn(_:isPollDue:at:)`` returns the first action of a turn. Each action is followed by one event,
 /// which returns the next action, until the action is ``Action/end(_:)``. If an action fails, the turn is over.
 package struct WorkerRound: Sendable {
     enum Action: Sendable {
@@ -52,8 +52,8 @@ package struct WorkerRound: Sendable {
     private(set) var awaited = AwaitedEvent.none
     private var search: RoundSearch
     private var postponedTurns: PostponedTurns
-    /// Whether this turn continues the round. Every other turn tries postponed lists first, so that no list waits for long.
-    private var isRoundTurn = false
+    /// Whether this turn leaves postponed lists aside. Every other turn tries them first, so that no list waits for long.
+    private var skipsPostponedLists = false
     private var crowdedOut = CrowdedOutLists()
     /// Whether nothing was decided since ``serveAllLists()``.
     private var servesAllLists = false
@@ -108,9 +108,9 @@ package struct WorkerRound: Sendable {
         _ share: BatchShare = BatchShare(), isPollDue: Bool, at now: ContinuousClock.Instant
     ) -> Action {
         self.share = share
-        isRoundTurn.toggle()
+        skipsPostponedLists.toggle()
         (hasEndedRound, hasMetAnotherWorker) = (false, false)
-        if !isRoundTurn, let (retry, task) = postponedTurns.next(limits, at: now) {
+        if !skipsPostponedLists, let (retry, task) = postponedTurns.next(limits, at: now) {
             awaited = .batch(.retrying(retry))
             return .decide(task)
         }
@@ -140,14 +140,14 @@ package struct WorkerRound: Sendable {
         postponedTurns.noteFailures(of: report, retried, at: now)
         switch batch {
         case .retrying(let retry):
-            if !report.hasLostProgress {
+            if !report.isOutdated {
                 postponedTurns.noteRetry(report, retry, at: now)
                 if !report.hasDecisions { noteCrowdedOut(report) }
             }
             return end(report.hasDecisions ? .decided(report) : .undecided(report))
         case .servingCrowdedOut(let list):
             postponedTurns.postponed.noteUnavailable(report.unavailable, at: now)
-            guard report.foundOnlyWaiting, !report.hasLostProgress else { return noteOthers(report) }
+            guard report.foundOnlyWaiting, !report.isOutdated else { return noteOthers(report) }
             crowdedOut.noteOnlyWaiting(list, at: now)
             return serveCrowdedOut()
         case .searching(.oldest):
@@ -213,7 +213,7 @@ package struct WorkerRound: Sendable {
         _ report: BatchReport, _ target: RoundSearch.NextLists, at now: ContinuousClock.Instant
     ) -> Action {
         // The same lists are tried again, from the lowered floor.
-        if report.hasLostProgress { return advance() }
+        if report.isOutdated { return advance() }
         noteCrowdedOut(report)
         postponedTurns.postponed.noteUnavailable(report.claim.lockedByOthers, at: now)
         let continuation = search.note(report, of: target)

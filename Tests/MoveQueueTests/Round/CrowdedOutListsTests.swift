@@ -57,7 +57,7 @@ import Testing
         _ = round.beginTurn(isPollDue: false, at: now)
         #expect(nextBatch()?.scope.named == lists("a"))
         var unread = waits
-        unread.hasLostProgress = true
+        unread.isOutdated = true
         _ = round.note(unread, at: now)
         #expect(nextBatch()?.scope.named == lists("a"))
         _ = round.note(waits, at: now)

@@ -56,7 +56,7 @@ import Testing
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isPollDue: false, at: now)
         var report = BatchReport()
-        report.hasLostProgress = true
+        report.isOutdated = true
         #expect(try #require(round.note(report, at: now).batch).scope.isNext(from: nil))
     }
 

@@ -71,6 +71,21 @@ import Testing
         #expect(postponed.next(at: start + .seconds(60)).count == PostponedLists.largestFailingGroup)
     }
 
+    @Test("A list that failed often is retried in turn with unavailable lists, however many of these there are")
+    func failingInTurnWithUnavailable() {
+        var postponed = PostponedLists()
+        let failing = ListIdentifier("failing")
+        for _ in 1...5 { postponed.noteFailure(of: [failing], at: start) }
+        var tried: [[ListIdentifier]] = []
+        for turn in 1...4 {
+            // In each turn, other sessions have another list.
+            let now = start + .seconds(60 + turn)
+            postponed.noteUnavailable([ListIdentifier("\(turn)")], at: now - .seconds(1))
+            tried.append(postponed.next(at: now))
+        }
+        #expect(tried.count { $0 == [failing] } == 2)
+    }
+
     @Test("After progress, a list that failed before is retried soon if another session has it")
     func unavailableAfterProgress() throws {
         var postponed = PostponedLists()

@@ -166,6 +166,27 @@ import Testing
         #expect(sizes == [1_000, 500, 250, 125])
     }
 
+    @Test("Slow lists that exchange items are tried in groups that get smaller, in the end alone")
+    func groupsOfPartners() throws {
+        let names = (1...10).map { ListIdentifier("\($0)") }
+        var postponed = PostponedLists()
+        postponed.noteSuspicion(of: names, at: now)
+        var turns = PostponedTurns(postponed, fullBatch: 100, isPatient: false)
+        // Each batch claims all ten lists, and has no time for any request.
+        var report = BatchReport()
+        (report.claim.found, report.claim.locked) = (names.count, names)
+        report.decisions.suspected = Set(names)
+        var sizes: Set<Int> = []
+        for _ in 1...40 {
+            guard let (retry, task) = turns.next(BatchLimits(), at: now) else { break }
+            sizes.insert(try #require(task.scope.named).count)
+            turns.noteFailures(of: report, retry, at: now)
+            turns.noteRetry(report, retry, at: now)
+        }
+        #expect(sizes == [5, 2, 1])
+        #expect(turns.next(BatchLimits(), at: now) == nil, "each list has failed alone, and waits")
+    }
+
     @Test("A list that succeeded in a smaller batch continues at once with batches that double")
     func growsAgain() throws {
         var round = WorkerRound(QueueConfiguration())
@@ -183,15 +204,15 @@ import Testing
         #expect(sizes == [125, 250, 500], "then the list is one of many again")
     }
 
-    @Test("A retried list stays postponed if the progress of reading was lost")
-    func retryWithLostProgress() throws {
+    @Test("A retried list stays postponed if its batch was outdated")
+    func retryOfOutdatedBatch() throws {
         var round = WorkerRound(QueueConfiguration())
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
         _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(failed(bad, among: lists("a")), at: now)
         _ = round.beginTurn(isPollDue: false, at: later)
         var report = BatchReport()
-        report.hasLostProgress = true
+        report.isOutdated = true
         #expect(round.note(report, at: later).end?.isUndecided == true)
         #expect(try #require(round.beginTurn(isPollDue: false, at: later).batch).postponed == [bad])
     }
