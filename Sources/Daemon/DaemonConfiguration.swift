@@ -61,7 +61,10 @@ package struct DaemonConfiguration: Sendable {
     }
 
     /// The `application_name` of the workers' sessions.
-    var workerName: String { connection["application_name"] ?? connection["fallback_application_name"] ?? "" }
+    var workerName: String {
+        let name = connection.effectiveValue("application_name") ?? ""
+        return name.isEmpty ? connection["fallback_application_name"] ?? "" : name
+    }
 
     package init(connection: ConnectionParameters) {
         self.connection = connection

@@ -3,6 +3,8 @@ import MoveQueue
 
 /// The metrics of a daemon.
 struct DaemonMetrics: Sendable {
+    /// Whether somebody collects the metrics. Otherwise the queue need not be sampled for them.
+    let areCollected: Bool
     private let applied: Counter
     private let rejected: Counter
     private let batches: Counter
@@ -20,6 +22,7 @@ struct DaemonMetrics: Sendable {
     private let heldLists: Gauge
 
     init(_ factory: any MetricsFactory) {
+        areCollected = !(factory is NOOPMetricsHandler)
         func counter(_ name: String, _ dimensions: [(String, String)] = []) -> Counter {
             let counter = Counter(label: "brocot_\(name)_total", dimensions: dimensions, factory: factory)
             counter.increment(by: 0)

@@ -18,13 +18,19 @@ struct ListLockWatch {
         var lastSeen: ContinuousClock.Instant
         var transaction: LockHoldingTransaction?
         var heldSince: ContinuousClock.Instant
-        var reported: ContinuousClock.Instant?
     }
 
-    /// A list, the transaction that has its lock, and how long at least it has had the lock.
-    typealias Overdue = (list: ListIdentifier, transaction: LockHoldingTransaction, duration: Duration)
+    /// A transaction, how many of the watched lists it keeps locked, the one of them that it has had longest, and for how long at least.
+    struct Overdue {
+        let transaction: LockHoldingTransaction
+        fileprivate(set) var lists = 0
+        fileprivate(set) var list: ListIdentifier
+        fileprivate(set) var duration = Duration.zero
+    }
 
     private var entries: [ListIdentifier: Entry] = [:]
+    /// When each transaction was reported last.
+    private var reported: [LockHoldingTransaction: ContinuousClock.Instant] = [:]
     private var nextReading: ContinuousClock.Instant?
 
     /// Records lists whose locks were not available.
@@ -47,20 +53,20 @@ struct ListLockWatch {
     mutating func note(
         _ transactions: [ListIdentifier: LockHoldingTransaction], at now: ContinuousClock.Instant
     ) -> [Overdue] {
-        var overdue: [Overdue] = []
+        reported = reported.filter { now - $0.value < Self.reportInterval }
+        var overdue: [LockHoldingTransaction: Overdue] = [:]
         for (list, var entry) in entries {
             let transaction = transactions[list]
-            if entry.transaction != transaction {
-                (entry.transaction, entry.heldSince, entry.reported) = (transaction, now, nil)
-            }
-            if let transaction = entry.transaction, now - entry.heldSince >= Self.patience,
-                entry.reported.map({ now - $0 >= Self.reportInterval }) ?? true
-            {
-                entry.reported = now
-                overdue.append((list, transaction, now - entry.heldSince))
-            }
+            if entry.transaction != transaction { (entry.transaction, entry.heldSince) = (transaction, now) }
             entries[list] = entry
+            let duration = now - entry.heldSince
+            guard let transaction, duration >= Self.patience, reported[transaction] == nil else { continue }
+            var report = overdue[transaction] ?? Overdue(transaction: transaction, list: list)
+            report.lists += 1
+            if duration > report.duration { (report.list, report.duration) = (list, duration) }
+            overdue[transaction] = report
         }
-        return overdue
+        for transaction in overdue.keys { reported[transaction] = now }
+        return Array(overdue.values)
     }
 }

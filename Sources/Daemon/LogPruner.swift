@@ -51,13 +51,13 @@ struct LogPruner: Sendable {
                 await stopSignal.wait(atMost: Self.interval)
                 continue
             }
-            latest = (decided, .now)
             do {
                 let connection = try await Connection.connect(configuration.connection, logger: logger)
                 let pruned = try await prune(olderThan: age, &progress, on: connection)
                 try await checkLock(&progress, on: connection)
                 await connection.close()
                 failures.noteSuccess("the log can be pruned again")
+                latest = (decided, .now)
                 if pruned == 0 { interval = Self.idleInterval }
             } catch {
                 guard !stopSignal.isSet, !Task.isCancelled else { return }

@@ -33,7 +33,7 @@ struct QueueSampler {
     mutating func takeIfDue(
         on connection: Connection, _ failures: inout FailureLog
     ) async throws(PostgresError) {
-        if .now >= next { try await take(on: connection, &failures) }
+        if metrics.areCollected, .now >= next { try await take(on: connection, &failures) }
     }
 
     /// Takes a sample before a long wait without queries, so that the gauges don't show pending requests for as long as the wait lasts.

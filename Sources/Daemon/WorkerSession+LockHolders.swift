@@ -31,6 +31,7 @@ extension WorkerSession {
         var metadata: Logger.Metadata = [
             "list": "\(overdue.list)", "seconds": .stringConvertible(overdue.duration.components.seconds),
         ]
+        if overdue.lists > 1 { metadata["lists"] = .stringConvertible(overdue.lists) }
         let message: Logger.Message
         switch overdue.transaction.holder {
         case .session(let process):

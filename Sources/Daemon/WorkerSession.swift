@@ -50,7 +50,7 @@ struct WorkerSession {
 
     private mutating func runTurn() async throws -> Worker.End? {
         let start = ContinuousClock.now
-        let turn = try await queue.runTurn(memory.share, on: connection)
+        let turn = try await queue.runTurn(memory.share, on: connection, beginsAction: worker.health.noteProgress)
         let duration = start.duration(to: .now)
         let pauseForServer = memory.serverFailure.note(turn, at: .now)
         worker.health.note(reasonNotReady: memory.serverFailure.reasonNotReady)

@@ -12,9 +12,10 @@ import Testing
     private func next(
         after state: SQLState, of lists: [ListIdentifier] = [], isConnectionLost: Bool = false,
         wasSmallest: Bool = false,
-        drains: Bool = false
+        drains: Bool = false, sourceFunction: String? = nil
     ) -> AfterFailure {
-        let error = PostgresError(fields: .init(code: .server, message: "refused", sqlState: state))
+        let error = PostgresError(
+            fields: .init(code: .server, message: "refused", sqlState: state, sourceFunction: sourceFunction))
         return AfterFailure(
             BatchFailure(.database(error), lists: lists), isConnectionLost: isConnectionLost, wasSmallest: wasSmallest,
             drains: drains)
@@ -25,6 +26,7 @@ import Testing
         #expect(next(after: .insufficientPrivilege, of: [list], isConnectionLost: true) == .connectAgain)
         #expect(next(after: .readOnlyTransaction) == .connectAgain)
         #expect(next(after: .readOnlyTransaction, wasSmallest: true, drains: true) == .connectAgain)
+        #expect(next(after: .featureNotSupported, sourceFunction: "call_bool_check_hook") == .connectAgain)
     }
 
     @Test("A worker goes on if lists may be the cause", arguments: [true, false])
@@ -45,5 +47,7 @@ import Testing
     @Test("A worker that drains ends if the server refuses the smallest batch for a reason that a person must remove")
     func ends() {
         #expect(next(after: .insufficientPrivilege, wasSmallest: true, drains: true) == .end)
+        // For example because of a rule on a table of the queue.
+        #expect(next(after: .featureNotSupported, wasSmallest: true, drains: true) == .end)
     }
 }

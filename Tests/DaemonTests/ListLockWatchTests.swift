@@ -35,6 +35,20 @@ struct ListLockWatchTests {
         #expect(reports(for: 400) { _ in transaction("3/9") } == [40, 340])
     }
 
+    @Test("A transaction that keeps many lists locked is reported once, with their number")
+    func transactionWithManyLists() {
+        var watch = ListLockWatch()
+        let lists = (1...100).map { ListIdentifier("\($0)") }
+        let transactions = Dictionary(uniqueKeysWithValues: lists.map { ($0, transaction("3/9")) })
+        var reports: [ListLockWatch.Overdue] = []
+        for second in 0..<60 {
+            let now = start + .seconds(second)
+            watch.note(lists, at: now)
+            if !watch.due(at: now).isEmpty { reports += watch.note(transactions, at: now) }
+        }
+        #expect(reports.map(\.lists) == [100])
+    }
+
     @Test("A list is not reported if different transactions lock it one after the other") func otherTransactions() {
         #expect(reports(for: 400) { transaction("3/\($0)") }.isEmpty)
     }
