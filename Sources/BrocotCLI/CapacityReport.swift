@@ -104,7 +104,7 @@ struct CapacityReport: Encodable {
             The list "\(list.printable)" in \(table.printable) has \(faultCount == 1 ? "a row" : "\(faultCount) rows") with a wrong rank:
             \((lines + (more > 0 ? ["  and \(more) more"] : [])).joined(separator: "\n"))
             Requests for this list wait until this is repaired. \(advice)
-            \(repairs.map { "  " + $0.printableSQL }.joined(separator: "\n"))
+            \(repairs.map { "  " + (table == "items" ? $0.printableSQL : $0.printable) }.joined(separator: "\n"))
             Only Brocot should write ranks.
             """
     }

@@ -34,13 +34,13 @@ extension DaemonCommand {
     ) async throws {
         let deadline = ContinuousClock.now + limit
         var backoff = Backoff(first: .milliseconds(100), longest: .seconds(2))
-        var loggedError: String?
+        var loggedErrors: Set<String> = []
         while true {
             do {
                 let first = try await Connection.connect(parameters, logger: logger)
                 return try await checkSchema(on: first, naming: tables, logger: logger)
             } catch {
-                guard let cause = Connection.serverError(in: error), cause.mayPassByItself, .now < deadline else {
+                guard let cause = Connection.serverError(in: error), cause.isTemporary, .now < deadline else {
                     throw error
                 }
                 let message: Logger.Message =
@@ -50,9 +50,8 @@ extension DaemonCommand {
                     default: "the server went away; trying again"
                     }
                 health.note(reasonNotStarted: "\(error)")
-                if loggedError != "\(error)" {
+                if loggedErrors.insert("\(error)").inserted {
                     logger.info(message, metadata: ["server": "\(parameters.summary)", "error": "\(error)"])
-                    loggedError = "\(error)"
                 }
             }
             // The last pause is shortened, so that the last attempt is at the deadline.
@@ -83,9 +82,9 @@ extension DaemonCommand {
 
 extension PostgresError {
     /// Whether waiting may help: the server went away, is starting, or can't be reached, or a table is locked.
-    fileprivate var mayPassByItself: Bool {
+    fileprivate var isTemporary: Bool {
         sqlState == .lockNotAvailable
             || isConnectionLost && !isForbiddenByPooler
-                && (code != .connectionFailed || connectionFailure?.mayPass == true)
+                && (code != .connectionFailed || connectionFailure?.isTemporary == true)
     }
 }

@@ -152,12 +152,13 @@ struct DaemonCommand: AsyncParsableCommand {
             try await $0.requireSchemaStill()
             try await $0.requireAllRows()
         }
-        let connectWait = settings.connectWait.value
+        // With the daemon's limit for answers.
+        let (limited, connectWait) = (configuration.connection, settings.connectWait.value)
         let poisonTables = configuration.queue.poisonPolicies.keys.map(\.text)
         let health = probes.health
         let daemon = StartingDaemon(daemon: Daemon(configuration, health: health, logger: logger)) {
             try await Self.waitForSchema(
-                parameters, naming: poisonTables, atMost: connectWait, health: health, logger: logger)
+                limited, naming: poisonTables, atMost: connectWait, health: health, logger: logger)
         }
         try await ServiceRunner.run(
             probes.services(around: daemon), alsoOn: signals, logger: logger)

@@ -103,12 +103,9 @@ struct LoggedFailure: Error {
 
 extension PostgresError {
     /// Whether the server is a standby, where nothing can be written, and not only read-only by a setting of the role or the session. The
-    /// functions are those of the server that report it.
+    /// function is that of the server that reports it for other statements than BEGIN.
     fileprivate var isFromStandby: Bool {
-        switch sqlState {
-        case SQLState.featureNotSupported?: sourceFunction == "check_transaction_read_only"
-        case SQLState.readOnlyTransaction?: sourceFunction == "PreventCommandDuringRecovery"
-        default: false
-        }
+        isRefusedWriteOnStandby
+            || sqlState == .readOnlyTransaction && sourceFunction == "PreventCommandDuringRecovery"
     }
 }

@@ -42,7 +42,7 @@ struct GrantCommand: CancellableCommand {
     func run() async throws {
         let database = try await connection.connect()
         try await database.requireWritable()
-        try await database.requireSchema()
+        try await database.advisingOwner { try await database.requireSchema() }
         let unknown = try await database.inTransaction(.repeatableReadOnly) {
             [roles] connection throws(PostgresError) in
             try AccessGrants.unknownRoles(roles, on: connection)

@@ -96,7 +96,7 @@ struct MigrateStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show which migrations are applied.",
         discussion: """
-            Exit status: 0 all are applied · 2 wrong files · 3 some are pending · 4 one was changed · 5 another session kept a \
+            Exit status: 0 all are applied · 1 failed, such as a missing right · 2 wrong files · 3 some are pending · 4 one was changed · 5 another session kept a \
             table locked · 6 cannot connect · 7 a superuser would run another role's code, or the database is not in UTF8 · 8 the \
             database is newer
             """)
@@ -123,7 +123,7 @@ struct MigratePlanCommand: AsyncParsableCommand {
             The SQL is a script for psql -v ON_ERROR_STOP=1, or for your own migration tool. Run it unchanged: it also \
             records the migrations as applied. It fails on a database of another version.
 
-            Exit status: 0, even if migrations are pending · 2 wrong files · 4 an applied migration was changed · 5 another \
+            Exit status: 0, even if migrations are pending · 1 failed, such as a missing right · 2 wrong files · 4 an applied migration was changed · 5 another \
             session kept a table locked · 6 cannot connect · 7 a superuser would run another role's code, or the database is not in \
             UTF8 · 8 the database is newer
             """)

@@ -28,6 +28,8 @@ struct SettingsOptions: ParsableArguments {
     /// - Throws: ``CommandFailure`` `.usage` if the file is invalid.
     func reader(_ options: [String: ConfigValue?] = [:]) throws -> SettingsReader {
         let environment = ProcessInfo.processInfo.environment
+        // An empty variable counts as not set. An empty option is a mistake, such as a shell variable that is not set.
+        if config?.isEmpty == true { throw CommandFailure(.usage, "--config needs the path of a file.") }
         let path = [config, environment["BROCOT_CONFIG"]].compactMap(\.self).first { !$0.isEmpty }
         let file = try path.map {
             try ConfigurationFile(

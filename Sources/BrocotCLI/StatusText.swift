@@ -84,7 +84,8 @@ struct StatusText {
                     list.error.quotedIfUnprintable + state,
                 ]
             })
-        return table.lines + ["Remove the cause, and then: brocot release LIST --table TABLE"]
+        return table.lines + rest(status.heldLists.count, "held list")
+            + ["Remove the cause, and then: brocot release LIST --table TABLE"]
     }
 
     private var paused: [String] {
@@ -97,7 +98,14 @@ struct StatusText {
                     pause.pausedAt,
                 ]
             })
-        return table.lines + ["To continue: brocot resume [TABLE [LIST]]"]
+        return table.lines + rest(status.paused.count, "paused table or list", "paused tables or lists")
+            + ["To continue: brocot resume [TABLE [LIST]]"]
+    }
+
+    /// A line about what the limit leaves out of `count` rows; none if it leaves out nothing.
+    private func rest(_ count: Int, _ one: String, _ many: String? = nil) -> [String] {
+        let more = count - max(limit, 1)
+        return more > 0 ? ["… and \(more) more \(more == 1 ? one : many ?? one + "s")"] : []
     }
 
     /// Seconds in the unit that fits: `0.2 s`, `12 s`, `3 min`, `5 h`, `2 d`.

@@ -7,6 +7,8 @@ import TestLimit
 import TestPostgres
 import Testing
 
+@testable import BrocotCLI
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -77,6 +79,9 @@ import Testing
         arguments: [
             "postgresql://u:zz@h/db", "postgresql://u:pa'zz@h/db", "postgresql://u:pa\"zz@h/db", "mysql://u:zz@h/db",
             "host=h password=zz", "host=h password = 'zz'", #"host=h password='it\'s zz'"#, "password = 'a zz",
+            "host=h password=it'szz", #"host=h password=a"zz"#, #"host=h password=a\ zz"#, "postgresql://u:two zz@h/db",
+            "u:zz@h/db",
+            "//u:zz@h/db",
         ])
     func misplaced(argument: String) async throws {
         let result = try await BrocotProcess.run("daemon", argument, databaseURL: "")
@@ -100,6 +105,31 @@ import Testing
         let settings = try await BrocotProcess.run(
             "daemon", "--dump-config", databaseURL: "", environment: environment)
         #expect(settings.exitCode == 0 && !settings.output.contains("geheim77"), "\(settings.output)")
+    }
+
+    @Test(
+        "What surrounds a URL in a message stays",
+        arguments: [
+            ("Unexpected argument 'postgresql://u:a b'c@h/db'.", "Unexpected argument 'postgresql://…'."),
+            (
+                "\"host=h password=x\" is not a number, wanted is 1",
+                "\"host=h password=…\" is not a number, wanted is 1"
+            ),
+            ("no secret at a:b", "no secret at a:b"), ("one\nu:x@h\ntwo", "one\n…\ntwo"),
+        ])
+    func surroundings(text: String, masked: String) {
+        #expect(Secrets.masked(text) == masked)
+    }
+
+    @Test("A refused setting of the connection that contains a password is not repeated")
+    func refusedSetting() async throws {
+        for environment in [["PGSSLMODE": "require;password=zz"], ["PGCONNECT_TIMEOUT": "postgresql://u:zz@h"]]
+            as [[Environment.Key: String]]
+        {
+            let result = try await BrocotProcess.run(
+                "show", "l", databaseURL: "host=/nowhere", environment: environment)
+            #expect(result.exitCode == 2 && !result.errors.contains("zz"), "\(result.errors)")
+        }
     }
 
     @Test("A URL in a service file is refused with 2, and its password is in no message")

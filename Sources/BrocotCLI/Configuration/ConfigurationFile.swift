@@ -22,13 +22,19 @@ struct ConfigurationFile {
     init(path: String, knownKeys: [String], textKeys: Set<String>) throws(CommandFailure) {
         self.path = path
         let data = try Self.read(path)
-        let text = ConfigurationText(String(decoding: data, as: UTF8.self))
+        guard let content = String(validating: data, as: UTF8.self), !content.utf8.contains(0) else {
+            throw CommandFailure(.usage, "The configuration file \(path) is not UTF-8.")
+        }
+        let text = ConfigurationText(content)
         let scalars = try Self.scalars(in: data, text, path, knownKeys: knownKeys)
         var known: Set<String> = []
-        for (key, position) in text.keys {
-            guard knownKeys.contains(key) else { throw Self.unknown(key, "\(path):\(position)", knownKeys) }
+        for (key, index) in text.keys {
+            guard knownKeys.contains(key) else {
+                throw Self.unknown(key, "\(path):\(text.position(of: index))", knownKeys)
+            }
             guard known.insert(key).inserted else {
-                throw CommandFailure(.usage, "\(path):\(position): \(key) is given a second time. Remove one of them.")
+                throw CommandFailure(
+                    .usage, "\(path):\(text.position(of: index)): \(key) is given a second time. Remove one of them.")
             }
         }
         var values: [String: ConfigValue] = [:]
@@ -82,7 +88,8 @@ struct ConfigurationFile {
             let key = context.codingPath[0].stringValue
             guard knownKeys.contains(key) else {
                 throw unknown(
-                    key, text.keys.first { $0.name == key }.map { "\(path):\($0.position)" } ?? path, knownKeys)
+                    key, text.keys.first { $0.name == key }.map { "\(path):\(text.position(of: $0.index))" } ?? path,
+                    knownKeys)
             }
             throw CommandFailure(.usage, "\(key) in \(path) is neither text nor a number.")
         } catch {

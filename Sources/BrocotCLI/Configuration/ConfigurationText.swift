@@ -19,11 +19,11 @@ struct ConfigurationText {
 
     var isEmpty: Bool { text.allSatisfy(\.isWhitespace) }
 
-    /// The keys of a valid object without objects in it, in their order: the texts that a colon follows.
-    var keys: [(name: String, position: Position)] {
+    /// The keys of a valid object without objects in it, in their order: the texts that a colon follows. ``position(of:)`` tells where they are.
+    var keys: [(name: String, index: String.Index)] {
         text.matches(of: /("(?:[^"\\]|\\.)*")(\s*:)?/).filter { $0.2 != nil }.map { match in
             let name = try? JSONDecoder().decode(String.self, from: Data(match.1.utf8))
-            return (name ?? String(match.1), position(of: match.range.lowerBound))
+            return (name ?? String(match.1), match.range.lowerBound)
         }
     }
 
@@ -53,7 +53,8 @@ struct ConfigurationText {
         return rest.isEmpty ? nil : fault("expected nothing after the closing }")
     }
 
-    private func position(of index: String.Index) -> Position {
+    /// Reads the text up to this index.
+    func position(of index: String.Index) -> Position {
         let before = text[..<index]
         let line = before.count { $0.isNewline } + 1
         return Position(line: line, column: before.reversed().prefix { !$0.isNewline }.count + 1)
