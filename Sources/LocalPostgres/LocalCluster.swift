@@ -73,12 +73,17 @@ package actor LocalCluster {
         }
         try await files.prepare()
         isThrowaway = configuration.directory == nil
-        socketDirectory =
-            ClusterDirectory.socketFits(in: files.path)
-            ? files.path : try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: account)
+        do throws(LocalPostgresError) {
+            password = try files.password()
+            socketDirectory =
+                ClusterDirectory.socketFits(in: files.path)
+                ? files.path : try ClusterDirectory.makeTemporaryDirectory(in: "/tmp", owner: account)
+        } catch {
+            if isThrowaway { files.remove() }
+            throw error
+        }
         self.configuration = configuration
         self.installation = installation
-        password = try files.password()
         port = configuration.port ?? files.previousPort() ?? 0
     }
 
@@ -219,13 +224,17 @@ package actor LocalCluster {
             guard isAlive(server.serverProcess) else {
                 throw .startFailed(reason: "it ended immediately", log: files.logTail())
             }
+            // A cancelled task does not sleep.
+            guard !Task.isCancelled else {
+                throw .startFailed(reason: "the start was cancelled", log: files.logTail())
+            }
             await pause()
         }
         throw .startFailed(
             reason: "it was not ready within \(Self.longestStart.components.seconds) s", log: files.logTail())
     }
 
-    /// A server that has not ended after this time is killed.
+    /// A server that has not ended after this time is stopped at once (SIGQUIT).
     private static let longestShutdown = Duration.seconds(30)
 
     private func end(_ server: ServerProcess, _ mode: StopMode) async {

@@ -20,7 +20,7 @@ import Testing
             script: "BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key('items', 'list 2'))")
         let result = try await connection.run { connection throws(PostgresError) in
             Operations.release(
-                try Operations.heldLists(of: nil, on: connection), rejecting: false, lockTimeout: .milliseconds(1),
+                try Operations.heldLists(of: nil, on: connection), rejecting: false, lockTimeout: .milliseconds(250),
                 on: connection)
         }
         #expect(result.released == ["list 1", "list 3"])

@@ -76,7 +76,11 @@ struct RepairStatements {
     }
 
     private func damaged(_ list: [String]?) -> SQL {
-        "SELECT * FROM (\(judged(list))) AS found WHERE NOT found.is_right OR found.has_rank_of_other_row"
+        // A row in no list has no rank.
+        """
+        SELECT * FROM (\(judged(list))) AS found
+        WHERE NOT found.is_right OR found.has_rank_of_other_row OR pg_catalog.array_position(found.list, NULL) IS NOT NULL
+        """
     }
 
     var countOfDamaged: SQL { "SELECT count(*) FROM (\(damaged(nil))) AS damaged" }

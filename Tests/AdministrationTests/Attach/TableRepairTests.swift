@@ -135,6 +135,18 @@ import Testing
         #expect(try await fixture.order() == ["1", "2", "4", "5", "3"])
     }
 
+    @Test("A row in no list loses its rank, even if nothing else is wrong")
+    func rankInNoList() async throws {
+        let (fixture, found) = try await AttachFixture.repaired(
+            "INSERT INTO tasks (id, rank_num, rank_den, rank) VALUES (6, 5, 1, 5), (7, 6, 1, 6)")
+        #expect(found.contains("rows with a wrong rank, or with the rank of another row: 2"), "\(found)")
+        #expect(found.contains(#"  item "6", in no list, has rank 5: a repair removes it"#), "\(found)")
+        #expect(
+            try await fixture.connection.query("SELECT FROM tasks WHERE project_id IS NULL AND rank IS NOT NULL")
+                .isEmpty)
+        #expect(try await fixture.order() == ["1", "2", "3", "4", "5"])
+    }
+
     @Test("brocot check names damaged rows, and says what a repair does with each of them")
     func examples() async throws {
         let (_, found) = try await AttachFixture.repaired(
