@@ -41,6 +41,7 @@ package struct QueueWorker: Sendable {
     ///   - share: The part of a usual batch that each batch has.
     ///   - connection: A connection without an open transaction.
     ///   - beginsAction: Called before each action, which is at most one batch.
+    /// - Returns: How the turn ended.
     /// - Throws: ``BatchFailure``. If it names lists, they are left out of the next batches.
     package mutating func runTurn(
         _ share: BatchShare = BatchShare(), on connection: Connection, beginsAction: () -> Void = {}
