@@ -91,6 +91,8 @@ struct MoveNowTests {
         ("move_now('a', NULL, last => true)", "items_are_not_null"),
         ("move_now(NULL, '1', last => true)", "list_is_not_null"),
         ("move_now(repeat('x', 1025), '1', last => true)", "list_is_at_most_1024_bytes"),
+        ("move_now('a', '', after => '1')", "items_are_each_1_to_1024_bytes"),
+        ("move_now('a', repeat('x', 1025), after => '1')", "items_are_each_1_to_1024_bytes"),
         ("move_now('a', '1', at => -1)", "position_is_not_negative"),
         ("move_now('a', '1', before => '')", "anchor_is_1_to_1024_bytes"),
         ("move_now('a', '1', last => true, from_list => 'a')", "from_list_is_another_list"),
@@ -103,6 +105,8 @@ struct MoveNowTests {
         ("move_items_now('a', NULL, last => true)", "items_are_not_null"),
         ("remove_items_now('a', '{1,NULL}')", "items_are_not_null"),
         ("move_now('a', '1')", "exactly one placement, and got none"),
+        ("move_now('a', '1', after => '2', last => true)", "exactly one placement, and got after and last"),
+        ("move_now('a', '1', at => 0, last => true)", "exactly one placement, and got at and last"),
         ("move_now('a', '{1,2}', last => true)", "looks like an array"),
     ]
 
