@@ -110,14 +110,22 @@ struct MoveNowTests {
         ("move_now('a', '{1,2}', last => true)", "looks like an array"),
     ]
 
-    @Test("A rejection names the missing item of an array whose first index is not 1") func indexOfArray() async throws
-    {
+    @Test(
+        "A rejection names the item of an array whose first index is not 1, and the list that lacks it or has it already",
+        arguments: [
+            ("'a', '[5:6]={1,x}'::text[]", "missing => 'reject'", "item 'x' is not in list 'a'", "List 'a'"),
+            ("'b', '[5:6]={1,x}'::text[]", "from_list => 'a'", "item 'x' is not in list 'a'", "List 'a'"),
+            ("'b', '[5:6]={1,4}'::text[]", "from_list => 'a'", "item '4' is in list 'b' already", "List 'b'"),
+        ])
+    func indexOfArray(items: String, option: String, message: String, detail: String) async throws {
         let caller = try await prepared()
+        try await caller.connection.execute("SELECT brocot.move_now('a', '4', last => true)")
         let error = await #expect(throws: PostgresError.self) {
             try await caller.connection.execute(
-                "SELECT brocot.move_items_now('a', '[5:6]={1,x}'::text[], first => true, missing => 'reject')")
+                "SELECT brocot.move_items_now(\(unsafeRaw: items), first => true, \(unsafeRaw: option))")
         }
-        #expect(error?.message == "item 'x' is not in list 'a'")
+        #expect(error?.message == message)
+        #expect(error?.detail?.hasPrefix(detail) == true)
     }
 
     @Test("A malformed move at once is refused with the same rule name as in the queue")

@@ -109,6 +109,8 @@ import Testing
         #expect(try await number("brocot.release('a')::integer") == 0)
         #expect(try await number("SELECT held_lists FROM brocot.queue_status") == 0)
         #expect(try await number("SELECT paused_lists FROM brocot.queue_status") == 1)
+        #expect(
+            try await number("SELECT num_nonnulls(request_id, sqlstate, error, held_at) FROM brocot.held_lists") == 0)
         #expect(try await apply() == 2)
     }
 
@@ -148,7 +150,8 @@ import Testing
         try await TestDatabase.current.waitUntilBlocked(connection, by: first)
         try await first.execute(script: "COMMIT")
         #expect(try await second == 0)
-        #expect(try await number("SELECT count(*) FROM brocot.move_log WHERE outcome = 'rejected'") == 1)
+        let logged = try await connection.query("SELECT concat_ws(' ', error_code, sqlstate, error) FROM brocot.move_log")
+        #expect(try logged.map { try $0.decode(0, as: String.self) } == ["failed P0001 refused"])
     }
 
     @Test("A pause does not stop moves at once")
