@@ -76,4 +76,14 @@ struct ItemRowLockTests {
         let rest = try await caller.lists()["l"]
         #expect(rest == (call.contains("at => 0") ? ["a", "c", "b"] : ["c", "b"]))
     }
+
+    @Test("An item that is deleted while a call waits for its row is inserted again, beside the items that are new")
+    func deletedBesideNew() async throws {
+        try await application.execute(script: "BEGIN; DELETE FROM brocot.items WHERE list = 'l' AND item = 'a'")
+        async let answer = caller.connection.execute("SELECT brocot.move_items_now('l', '{a,n}', first => true)")
+        try await TestDatabase.current.waitUntilBlocked(caller.connection, by: application)
+        try await application.execute(script: "COMMIT")
+        _ = try await answer
+        #expect(try await caller.lists() == ["l": ["a", "n", "c", "b"]])
+    }
 }

@@ -249,7 +249,8 @@ struct MoveNowTests {
         try await caller.connection.execute(
             script: """
                 SELECT brocot.move_now('a', '3', last => true), brocot.move_now('a', '2', after => '1'),
-                    brocot.move_now('a', '1', at => 0), brocot.move_items_now('a', '{2,3}', after => '1')
+                    brocot.move_now('a', '1', at => 0), brocot.move_items_now('a', '{2,3}', after => '1'),
+                    brocot.move_items_now('a', '{1,2}', before => '3'), brocot.move_items_now('a', '{2,3}', last => true)
                 """)
         #expect(try await caller.connection.query(versions)[0].decode(0, as: String.self) == before)
     }
@@ -283,9 +284,9 @@ struct MoveNowTests {
                 SELECT brocot.move_items_now(1, ARRAY[1, 2, 3, 4, 5], last => true, ordered_table => 'public.tasks');
                 UPDATE tasks SET hidden = id IN (1, 3);
                 """)
-        func order(after call: String) async throws -> [String] {
+        func order(after place: String, call: String = "move_now(1, 6") async throws -> [String] {
             try await caller.connection.execute(
-                script: "SELECT brocot.move_now(1, 6, \(call), ordered_table => 'public.tasks')")
+                script: "SELECT brocot.\(call), \(place), ordered_table => 'public.tasks')")
             return try await caller.lists(of: "tasks", list: "board", item: "id")["1"] ?? []
         }
         #expect(try await order(after: "at => 1") == ["1", "2", "6", "3", "4", "5"])
@@ -294,6 +295,11 @@ struct MoveNowTests {
         #expect(try await order(after: "at => 9") == ["1", "2", "3", "4", "5", "6"])
         #expect(try await order(after: "before => 3") == ["1", "2", "6", "3", "4", "5"])
         #expect(try await order(after: "first => true") == ["6", "1", "2", "3", "4", "5"])
+        let several = "move_items_now(1, ARRAY[6]"
+        #expect(try await order(after: "before => 4", call: several) == ["1", "2", "3", "6", "4", "5"])
+        try await caller.connection.execute(script: "UPDATE tasks SET hidden = id IN (1, 5)")
+        #expect(try await order(after: "last => true", call: several) == ["1", "2", "3", "4", "5", "6"])
+        #expect(try await order(after: "first => true", call: several) == ["6", "1", "2", "3", "4", "5"])
     }
 
     @Test("A move at once calls no operator of another schema for the condition on visible rows")
