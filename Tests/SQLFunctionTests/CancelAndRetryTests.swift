@@ -38,6 +38,7 @@ import Testing
                 SELECT brocot.move('a', '1', last => true); SELECT brocot.apply_pending();
                 ALTER SEQUENCE brocot.move_requests_id_seq RESTART; SELECT brocot.move('a', '2', last => true)
                 """)
+        #expect(try await text("SELECT string_agg(status, ',') FROM brocot.request_status(1)") == "pending")
         #expect(try await text("brocot.cancel(1)") == "true")
         #expect(
             try await text("SELECT brocot.request_status(1)") == #"(rejected,cancelled,"cancelled by role postgres")"#)
