@@ -87,7 +87,8 @@ import Testing
             ("apply_pending('items', 'l' COLLATE special)", 0), ("resume('items', 'l' COLLATE special)", 1),
             ("apply_pending('items' COLLATE special)", 1),
         ] {
-            let number: Int64 = try await connection.query("SELECT (brocot.\(unsafeRaw: call))::bigint").single().decode(0)
+            let number: Int64 = try await connection.query("SELECT (brocot.\(unsafeRaw: call))::bigint").single()
+                .decode(0)
             #expect(number == expected, "\(call)")
         }
     }

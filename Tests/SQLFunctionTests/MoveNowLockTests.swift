@@ -73,7 +73,8 @@ struct MoveNowLockTests {
     @Test(
         "Each call that locks two lists locks the one with the lesser key first",
         arguments: [
-            "cancel((SELECT id FROM brocot.move_requests))", "apply_pending()", "lock_lists('{1,2}')", "lock_lists('{2,1}')",
+            "cancel((SELECT id FROM brocot.move_requests))", "apply_pending()", "lock_lists('{1,2}')",
+            "lock_lists('{2,1}')",
             "move_now('2', '1', last => true, from_list => '1')", "move_now('1', '2', last => true, from_list => '2')",
         ])
     func orderOfLocks(call: String) async throws {
@@ -126,6 +127,17 @@ struct MoveNowLockTests {
         try await caller.connection.execute(
             script: "BEGIN; SELECT brocot.lock_lists('{1}', ordered_table => 'public.tasks')")
         #expect(try await caller.lockedLists(among: ["1", "2"], of: "public.tasks") == ["1"])
+    }
+
+    @Test("lock_lists locks up to 256 lists, and refuses more") func mostLists() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let call: SQL = "SELECT brocot.lock_lists(ARRAY(SELECT number FROM generate_series(1,"
+        _ = try await connection.query("\(call) 256) AS number))")
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute("\(call) 257) AS number))")
+        }
+        // program_limit_exceeded
+        #expect(error?.sqlState?.rawValue == "54000")
     }
 
     @Test("lock_lists runs no cast of a type's owner")

@@ -126,7 +126,8 @@ import Testing
         #expect(try await number("brocot.release('a', 'public.cards')::integer") == 0)
         try await hold("public.cards", "a")
         #expect(try await number("brocot.release('a')::integer") == 1)
-        let held = try await connection.query("SELECT ordered_table FROM brocot.held_lists WHERE request_id IS NOT NULL")
+        let held = try await connection.query(
+            "SELECT ordered_table FROM brocot.held_lists WHERE request_id IS NOT NULL")
         #expect(try held.map { try $0.decode(0, as: String.self) } == ["public.cards"])
     }
 
@@ -150,7 +151,8 @@ import Testing
         try await TestDatabase.current.waitUntilBlocked(connection, by: first)
         try await first.execute(script: "COMMIT")
         #expect(try await second == 0)
-        let logged = try await connection.query("SELECT concat_ws(' ', error_code, sqlstate, error) FROM brocot.move_log")
+        let logged = try await connection.query(
+            "SELECT concat_ws(' ', error_code, sqlstate, error) FROM brocot.move_log")
         #expect(try logged.map { try $0.decode(0, as: String.self) } == ["failed P0001 refused"])
     }
 
