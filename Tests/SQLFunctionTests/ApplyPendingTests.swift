@@ -180,6 +180,15 @@ struct ApplyPendingTests {
         #expect(try await caller.pending() == 1)
     }
 
+    @Test("apply_pending leaves lock_timeout as it was") func lockTimeout() async throws {
+        try await connection.execute(
+            script: "SELECT brocot.move('a', '1', last => true); BEGIN; SET LOCAL lock_timeout = '7s'")
+        #expect(try await caller.applyPending() == 1)
+        let timeout = try await connection.query("SHOW lock_timeout").single()
+        #expect(try timeout.decode(0, as: String.self) == "7s")
+        try await connection.execute(script: "COMMIT")
+    }
+
     @Test("apply_pending decides the requests of 256 lists together")
     func mostLists() async throws {
         try await connection.execute(

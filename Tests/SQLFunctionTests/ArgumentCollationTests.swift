@@ -76,14 +76,19 @@ import Testing
             script: """
                 CREATE COLLATION special (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
                 SELECT brocot.move('L', 'x', last => true), brocot.move('l', 'x', last => true);
+                INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at) VALUES ('items', 'h', 9, 'refused', now());
                 """)
         for (call, expected) in [
+            ("pause('items' COLLATE special)", 1), ("resume('items' COLLATE special)", 1),
+            ("release('H' COLLATE special, 'items' COLLATE special)::integer", 0),
+            ("release('h' COLLATE special, 'items' COLLATE special)::integer", 1),
             ("pause('items', 'L' COLLATE special)", 1), ("pause('items', 'l' COLLATE special)", 1),
             ("resume('items', 'L' COLLATE special)", 1), ("apply_pending('items', 'L' COLLATE special)", 1),
             ("apply_pending('items', 'l' COLLATE special)", 0), ("resume('items', 'l' COLLATE special)", 1),
             ("apply_pending('items' COLLATE special)", 1),
         ] {
-            let number: Int64 = try await connection.query("SELECT brocot.\(unsafeRaw: call)").single().decode(0)
+            let number: Int64 = try await connection.query("SELECT (brocot.\(unsafeRaw: call))::bigint").single()
+                .decode(0)
             #expect(number == expected, "\(call)")
         }
     }

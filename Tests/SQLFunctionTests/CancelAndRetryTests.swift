@@ -38,6 +38,7 @@ import Testing
                 SELECT brocot.move('a', '1', last => true); SELECT brocot.apply_pending();
                 ALTER SEQUENCE brocot.move_requests_id_seq RESTART; SELECT brocot.move('a', '2', last => true)
                 """)
+        #expect(try await text("SELECT string_agg(status, ',') FROM brocot.request_status(1)") == "pending")
         #expect(try await text("brocot.cancel(1)") == "true")
         #expect(
             try await text("SELECT brocot.request_status(1)") == #"(rejected,cancelled,"cancelled by role postgres")"#)
@@ -67,6 +68,31 @@ import Testing
                 """)
         #expect(try await text("brocot.cancel(1)") == "true")
         #expect(try await text("brocot.apply_pending()") == "1")
+    }
+
+    @Test("Cancelling another request of a held list leaves the list held") func behindRefusedRequest() async throws {
+        try await connection.execute(
+            script: """
+                SELECT brocot.move('a', '1', last => true), brocot.move('a', '2', last => true);
+                INSERT INTO brocot.held_lists (ordered_table, list, request_id, sqlstate, error, held_at)
+                VALUES ('items', 'a', 1, 'P0001', 'refused', now())
+                """)
+        #expect(try await text("brocot.cancel(2)") == "true")
+        #expect(try await text("SELECT request_id FROM brocot.held_lists") == "1")
+    }
+
+    @Test("The log keeps all that a cancelled request asked for, with the time of the cancellation")
+    func logOfCancelledRequest() async throws {
+        try await connection.execute(
+            "SELECT brocot.move_items('a', '{1,2}', at => 3, from_list => 'b', missing => 'reject', idempotency_key => 'k')"
+        )
+        let columns: SQL =
+            "(ordered_table, list, items, placement, anchor, position, from_list, missing, idempotency_key, requested_at)"
+        let request = try await text("SELECT \(columns) FROM brocot.move_requests")
+        try await connection.execute(script: "BEGIN; SELECT pg_sleep(0.001); SELECT brocot.cancel(1)")
+        #expect(try await text("SELECT \(columns) FROM brocot.move_log") == request)
+        #expect(try await text("SELECT applied_at > now() FROM brocot.move_log") == "true")
+        try await connection.execute(script: "COMMIT")
     }
 
     @Test("A cancellation waits for the locks of its lists, and fails if the request is decided meanwhile")
@@ -107,6 +133,16 @@ import Testing
                 == "(after,9,reject,)")
         #expect(try await text("brocot.apply_pending()") == "2")
         #expect(try await text("SELECT array_agg(item ORDER BY rank) FROM brocot.items") == "{9,1}")
+    }
+
+    @Test("A retried request asks for the same position, and for the items of the same other list")
+    func retriesChangeOfList() async throws {
+        try await connection.execute(script: "SELECT brocot.move('a', '1', at => 2, from_list => 'b')")
+        try await connection.execute("SELECT brocot.apply_pending()")
+        #expect(try await text("brocot.retry(1)") == "2")
+        #expect(
+            try await text("SELECT (list, items, placement, position, from_list) FROM brocot.move_requests")
+                == "(a,{1},at,2,b)")
     }
 
     @Test(

@@ -36,8 +36,10 @@ struct ItemRowLockTests {
         #expect(try await caller.lists() == ["l": ["c", "b", "a"]])
     }
 
-    @Test("A change of list that makes room for the item ends with 55P03 if the neighbour's row is locked")
-    func changeOfListIntoFullGap() async throws {
+    @Test(
+        "A change of list that makes room for the item ends with 55P03 if the row of a neighbour or of the item is locked",
+        arguments: [("m", "y"), ("l", "a")])
+    func changeOfListIntoFullGap(list: String, item: String) async throws {
         try await caller.connection.execute(
             script: """
                 INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
@@ -45,7 +47,7 @@ struct ItemRowLockTests {
                 FROM (VALUES ('w', -1, 1), ('x', 0, 1), ('y', 1, 4611686018427387903), ('z', 2, 1)) AS row (item, num, den)
                 """)
         try await application.execute(
-            script: "BEGIN; SELECT FROM brocot.items WHERE list = 'm' AND item = 'y' FOR UPDATE")
+            script: "BEGIN; SELECT FROM brocot.items WHERE list = '\(list)' AND item = '\(item)' FOR UPDATE")
         let move: SQL = "SELECT brocot.move_now('m', 'a', after => 'x', from_list => 'l')"
         let error = await #expect(throws: PostgresError.self) { try await caller.connection.execute(move) }
         #expect(error?.sqlState == .lockNotAvailable)
@@ -73,5 +75,15 @@ struct ItemRowLockTests {
         }
         let rest = try await caller.lists()["l"]
         #expect(rest == (call.contains("at => 0") ? ["a", "c", "b"] : ["c", "b"]))
+    }
+
+    @Test("An item that is deleted while a call waits for its row is inserted again, beside the items that are new")
+    func deletedBesideNew() async throws {
+        try await application.execute(script: "BEGIN; DELETE FROM brocot.items WHERE list = 'l' AND item = 'a'")
+        async let answer = caller.connection.execute("SELECT brocot.move_items_now('l', '{a,n}', first => true)")
+        try await TestDatabase.current.waitUntilBlocked(caller.connection, by: application)
+        try await application.execute(script: "COMMIT")
+        _ = try await answer
+        #expect(try await caller.lists() == ["l": ["a", "n", "c", "b"]])
     }
 }

@@ -69,6 +69,32 @@ struct MoveNowLockTests {
         #expect(try await self.lists(of: table, caller)[lists.target]?.last == lists.source)
     }
 
+    /// So two of these calls cause no deadlock with each other.
+    @Test(
+        "Each call that locks two lists locks the one with the lesser key first",
+        arguments: [
+            "cancel((SELECT id FROM brocot.move_requests))", "apply_pending()", "lock_lists('{1,2}')",
+            "lock_lists('{2,1}')",
+            "move_now('2', '1', last => true, from_list => '1')", "move_now('1', '2', last => true, from_list => '2')",
+        ])
+    func orderOfLocks(call: String) async throws {
+        let caller = try await prepared()
+        let keys: SQL = "SELECT list FROM unnest('{1,2}'::text[]) AS list ORDER BY brocot.list_lock_key('items', list)"
+        let lists = try await caller.connection.query(keys).map { try $0.decode(0, as: String.self) }
+        try await caller.connection.execute("SELECT brocot.move('1', '2', last => true, from_list => '2')")
+        let other = try await TestDatabase.current.connect()
+        try await other.execute(
+            script: "BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key('items', '\(lists[1])'))")
+        async let answer = caller.connection.execute("SELECT brocot.\(unsafeRaw: call)")
+        try await TestDatabase.current.waitUntilBlocked(caller.connection, by: other)
+        let isFree: Bool = try await other.query(
+            "SELECT pg_try_advisory_xact_lock(brocot.list_lock_key('items', \(lists[0])))"
+        ).single().decode(0)
+        #expect(!isFree)
+        try await other.execute(script: "ROLLBACK")
+        _ = try await answer
+    }
+
     @Test("lock_lists refuses a text that is no list, because nobody else would use its lock")
     func noList() async throws {
         let connection = try await TestDatabase.current.connect()
@@ -101,6 +127,17 @@ struct MoveNowLockTests {
         try await caller.connection.execute(
             script: "BEGIN; SELECT brocot.lock_lists('{1}', ordered_table => 'public.tasks')")
         #expect(try await caller.lockedLists(among: ["1", "2"], of: "public.tasks") == ["1"])
+    }
+
+    @Test("lock_lists locks up to 256 lists, and refuses more") func mostLists() async throws {
+        let connection = try await TestDatabase.current.connect()
+        let call: SQL = "SELECT brocot.lock_lists(ARRAY(SELECT number FROM generate_series(1,"
+        _ = try await connection.query("\(call) 256) AS number))")
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute("\(call) 257) AS number))")
+        }
+        // program_limit_exceeded
+        #expect(error?.sqlState?.rawValue == "54000")
     }
 
     @Test("lock_lists runs no cast of a type's owner")

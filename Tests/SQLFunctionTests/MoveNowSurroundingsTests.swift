@@ -103,6 +103,76 @@ struct MoveNowSurroundingsTests {
         #expect(try await order("SELECT DISTINCT path FROM public.seen") == "hostile, public, pg_catalog")
     }
 
+    /// Calls, and what the log then says: placement, items, anchor, position, the other list, and what happens to a missing item.
+    private static let loggedCalls = [
+        ("move_now('l', 'a', first => true)", "first {a} - - - insert"),
+        ("move_now('l', 'a', before => 'x')", "before {a} x - - insert"),
+        ("move_now('l', 'a', after => 'y')", "after {a} y - - insert"),
+        ("move_now('l', 'a', at => 1)", "at {a} - 1 - insert"),
+        ("move_items_now('l', '{y,x}', after => 'a', missing => 'reject')", "after {y,x} a - - reject"),
+        ("move_now('l', 'm', last => true, from_list => 'k')", "last {m} - - k insert"),
+        ("remove_items_now('l', '{a,x}')", "remove {a,x} - - - insert"),
+    ]
+
+    @Test("A move at once is logged as it was asked for, and not at all if its table turns the log off")
+    func logged() async throws {
+        let caller = try await SQLCaller()
+        let connection = caller.connection
+        let clear: SQL = "DELETE FROM brocot.move_log"
+        try await connection.execute(
+            script: "SELECT brocot.move_items_now('l', '{x,y}', last => true), brocot.move_now('k', 'm', last => true)")
+        let log: SQL = """
+            SELECT concat_ws(' ', placement, items, coalesce(anchor, '-'), coalesce(position::text, '-'),
+                coalesce(from_list, '-'), missing)
+            FROM brocot.move_log
+            """
+        for (call, expected) in Self.loggedCalls {
+            try await connection.execute(clear)
+            try await connection.execute("SELECT brocot.\(unsafeRaw: call)")
+            let logged = try await connection.query(log).map { try $0.decode(0, as: String.self) }
+            #expect(logged == [expected], "\(call)")
+        }
+        try await connection.execute(clear)
+        try await connection.execute("UPDATE brocot.ordered_tables SET log_direct = false WHERE name = 'items'")
+        try await connection.execute(
+            script: "SELECT brocot.move_items_now('l', '{x,m}', first => true), brocot.remove_now('l', 'm')")
+        #expect(try await connection.query(log).isEmpty)
+    }
+
+    @Test(
+        "A move at once finds a neighbour that is far from the anchor",
+        arguments: [("after => 'a'", ["a", "x", "b"], -5, -2), ("before => 'b'", ["a", "x", "b"], 2, 5)])
+    func farNeighbour(place: String, order: [String], lower: Int, upper: Int) async throws {
+        let caller = try await SQLCaller()
+        try await caller.connection.execute(
+            script: """
+                INSERT INTO brocot.items (list, item, rank_num, rank_den, rank)
+                VALUES ('l', 'a', \(lower), 1, \(lower)), ('l', 'b', \(upper), 1, \(upper));
+                SELECT brocot.move_now('l', 'x', \(place))
+                """)
+        #expect(try await caller.lists() == ["l": order])
+    }
+
+    @Test(
+        "A move at once refuses an anchor that no request could name, although a row has this key",
+        arguments: ["''", "repeat('x', 1025)"])
+    func anchorOutsideOfTheRules(key: String) async throws {
+        let caller = try await SQLCaller()
+        try await caller.connection.execute(
+            script: """
+                CREATE TABLE cards (id text PRIMARY KEY, rank_num bigint, rank_den bigint, rank numeric UNIQUE);
+                INSERT INTO cards VALUES (\(key), 1, 1, 1), ('a', 2, 1, 2);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.cards', 'public', 'cards', '{}', 'id', false);
+                SELECT brocot.make_place_functions('public.cards');
+                """)
+        let error = await #expect(throws: PostgresError.self) {
+            try await caller.connection.execute(
+                "SELECT brocot.move_now('', 'a', before => \(unsafeRaw: key), ordered_table => 'public.cards')")
+        }
+        #expect(error?.message.contains("anchor_is_1_to_1024_bytes") == true)
+    }
+
     @Test(
         "A move at once does not find a row that left its list while the call waited for the row",
         arguments: ["move_now(1, 1, last => true", "move_items_now(1, ARRAY[1, 3], last => true"])

@@ -91,6 +91,8 @@ struct MoveNowTests {
         ("move_now('a', NULL, last => true)", "items_are_not_null"),
         ("move_now(NULL, '1', last => true)", "list_is_not_null"),
         ("move_now(repeat('x', 1025), '1', last => true)", "list_is_at_most_1024_bytes"),
+        ("move_now('a', '', after => '1')", "items_are_each_1_to_1024_bytes"),
+        ("move_now('a', repeat('x', 1025), after => '1')", "items_are_each_1_to_1024_bytes"),
         ("move_now('a', '1', at => -1)", "position_is_not_negative"),
         ("move_now('a', '1', before => '')", "anchor_is_1_to_1024_bytes"),
         ("move_now('a', '1', last => true, from_list => 'a')", "from_list_is_another_list"),
@@ -103,17 +105,27 @@ struct MoveNowTests {
         ("move_items_now('a', NULL, last => true)", "items_are_not_null"),
         ("remove_items_now('a', '{1,NULL}')", "items_are_not_null"),
         ("move_now('a', '1')", "exactly one placement, and got none"),
+        ("move_now('a', '1', after => '2', last => true)", "exactly one placement, and got after and last"),
+        ("move_now('a', '1', at => 0, last => true)", "exactly one placement, and got at and last"),
         ("move_now('a', '{1,2}', last => true)", "looks like an array"),
     ]
 
-    @Test("A rejection names the missing item of an array whose first index is not 1") func indexOfArray() async throws
-    {
+    @Test(
+        "A rejection names the item of an array whose first index is not 1, and the list that lacks it or has it already",
+        arguments: [
+            ("'a', '[5:6]={1,x}'::text[]", "missing => 'reject'", "item 'x' is not in list 'a'", "List 'a'"),
+            ("'b', '[5:6]={1,x}'::text[]", "from_list => 'a'", "item 'x' is not in list 'a'", "List 'a'"),
+            ("'b', '[5:6]={1,4}'::text[]", "from_list => 'a'", "item '4' is in list 'b' already", "List 'b'"),
+        ])
+    func indexOfArray(items: String, option: String, message: String, detail: String) async throws {
         let caller = try await prepared()
+        try await caller.connection.execute("SELECT brocot.move_now('a', '4', last => true)")
         let error = await #expect(throws: PostgresError.self) {
             try await caller.connection.execute(
-                "SELECT brocot.move_items_now('a', '[5:6]={1,x}'::text[], first => true, missing => 'reject')")
+                "SELECT brocot.move_items_now(\(unsafeRaw: items), first => true, \(unsafeRaw: option))")
         }
-        #expect(error?.message == "item 'x' is not in list 'a'")
+        #expect(error?.message == message)
+        #expect(error?.detail?.hasPrefix(detail) == true)
     }
 
     @Test("A malformed move at once is refused with the same rule name as in the queue")
@@ -237,7 +249,8 @@ struct MoveNowTests {
         try await caller.connection.execute(
             script: """
                 SELECT brocot.move_now('a', '3', last => true), brocot.move_now('a', '2', after => '1'),
-                    brocot.move_now('a', '1', at => 0), brocot.move_items_now('a', '{2,3}', after => '1')
+                    brocot.move_now('a', '1', at => 0), brocot.move_items_now('a', '{2,3}', after => '1'),
+                    brocot.move_items_now('a', '{1,2}', before => '3'), brocot.move_items_now('a', '{2,3}', last => true)
                 """)
         #expect(try await caller.connection.query(versions)[0].decode(0, as: String.self) == before)
     }
@@ -271,9 +284,9 @@ struct MoveNowTests {
                 SELECT brocot.move_items_now(1, ARRAY[1, 2, 3, 4, 5], last => true, ordered_table => 'public.tasks');
                 UPDATE tasks SET hidden = id IN (1, 3);
                 """)
-        func order(after call: String) async throws -> [String] {
+        func order(after place: String, call: String = "move_now(1, 6") async throws -> [String] {
             try await caller.connection.execute(
-                script: "SELECT brocot.move_now(1, 6, \(call), ordered_table => 'public.tasks')")
+                script: "SELECT brocot.\(call), \(place), ordered_table => 'public.tasks')")
             return try await caller.lists(of: "tasks", list: "board", item: "id")["1"] ?? []
         }
         #expect(try await order(after: "at => 1") == ["1", "2", "6", "3", "4", "5"])
@@ -282,6 +295,11 @@ struct MoveNowTests {
         #expect(try await order(after: "at => 9") == ["1", "2", "3", "4", "5", "6"])
         #expect(try await order(after: "before => 3") == ["1", "2", "6", "3", "4", "5"])
         #expect(try await order(after: "first => true") == ["6", "1", "2", "3", "4", "5"])
+        let several = "move_items_now(1, ARRAY[6]"
+        #expect(try await order(after: "before => 4", call: several) == ["1", "2", "3", "6", "4", "5"])
+        try await caller.connection.execute(script: "UPDATE tasks SET hidden = id IN (1, 5)")
+        #expect(try await order(after: "last => true", call: several) == ["1", "2", "3", "4", "5", "6"])
+        #expect(try await order(after: "first => true", call: several) == ["6", "1", "2", "3", "4", "5"])
     }
 
     @Test("A move at once calls no operator of another schema for the condition on visible rows")

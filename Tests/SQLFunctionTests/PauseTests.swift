@@ -24,6 +24,15 @@ import Testing
 
     private func apply() async throws -> Int { try await number("brocot.apply_pending()") }
 
+    /// Holds a list, as if the database had refused its first request.
+    private func hold(_ table: String, _ list: String) async throws {
+        try await connection.execute(
+            """
+            INSERT INTO brocot.held_lists (ordered_table, list, request_id, sqlstate, error, held_at)
+            VALUES (\(table), \(list), 1, 'P0001', 'refused', now())
+            """)
+    }
+
     @Test("Pausing a list stops only this list, and returns the number of changes")
     func list() async throws {
         #expect(try await number("brocot.pause('items', 'a')") == 1)
@@ -41,6 +50,23 @@ import Testing
         #expect(try await number("brocot.resume('items', 'a')") == 1)
         #expect(try await number("SELECT count(*) FROM brocot.held_lists WHERE list = 'b'") == 1)
         #expect(try await apply() == 2)
+    }
+
+    @Test("Resuming a list leaves its table and a list of the same name in another table paused")
+    func onlyThisList() async throws {
+        #expect(try await number("brocot.pause('items', 'a')") == 1)
+        #expect(try await number("brocot.pause('public.cards', 'a')") == 1)
+        #expect(try await number("brocot.pause('items')") == 1)
+        #expect(try await number("brocot.resume('items', 'a')") == 1)
+        #expect(try await number("SELECT paused_tables FROM brocot.queue_status") == 1)
+        #expect(try await number("SELECT count(*) FROM brocot.held_lists WHERE ordered_table = 'public.cards'") == 1)
+    }
+
+    @Test("Resuming a table leaves the paused lists of other tables paused") func listsOfOtherTables() async throws {
+        #expect(try await number("brocot.pause('public.cards', 'a')") == 1)
+        #expect(try await number("brocot.pause('items', 'a')") == 1)
+        #expect(try await number("brocot.resume('items')") == 1)
+        #expect(try await number("SELECT count(*) FROM brocot.held_lists WHERE ordered_table = 'public.cards'") == 1)
     }
 
     @Test("Pausing a table stops all its lists, and no list of another table")
@@ -74,11 +100,7 @@ import Testing
 
     @Test("Resuming a list keeps it held if its request was refused, and releasing a list keeps it paused")
     func alsoHeld() async throws {
-        try await connection.execute(
-            """
-            INSERT INTO brocot.held_lists (ordered_table, list, request_id, sqlstate, error, held_at)
-            VALUES ('items', 'a', 1, 'P0001', 'refused', now())
-            """)
+        try await hold("items", "a")
         #expect(try await number("brocot.pause('items', 'a')") == 1)
         #expect(try await number("brocot.resume()") == 1)
         #expect(try await number("SELECT held_lists FROM brocot.queue_status") == 1)
@@ -87,23 +109,51 @@ import Testing
         #expect(try await number("brocot.release('a')::integer") == 0)
         #expect(try await number("SELECT held_lists FROM brocot.queue_status") == 0)
         #expect(try await number("SELECT paused_lists FROM brocot.queue_status") == 1)
+        #expect(
+            try await number("SELECT num_nonnulls(request_id, sqlstate, error, held_at) FROM brocot.held_lists") == 0)
         #expect(try await apply() == 2)
+    }
+
+    @Test("Resuming neither changes nor counts lists that are held and not paused") func heldOnly() async throws {
+        try await hold("items", "a")
+        #expect(try await number("brocot.resume()") == 0)
+        #expect(try await number("brocot.resume('items', 'a')") == 0)
+        #expect(try await number("SELECT held_lists FROM brocot.queue_status") == 1)
+    }
+
+    @Test("Releasing a list leaves a held list of the same name in another table held") func sameName() async throws {
+        try await hold("items", "a")
+        #expect(try await number("brocot.release('a', 'public.cards')::integer") == 0)
+        try await hold("public.cards", "a")
+        #expect(try await number("brocot.release('a')::integer") == 1)
+        let held = try await connection.query(
+            "SELECT ordered_table FROM brocot.held_lists WHERE request_id IS NOT NULL")
+        #expect(try held.map { try $0.decode(0, as: String.self) } == ["public.cards"])
+    }
+
+    @Test("If two sessions resume a list at once, the second one waits, and finds that the list is not paused any more")
+    func resumedAtOnce() async throws {
+        try await connection.execute("SELECT brocot.pause('items', 'a')")
+        let first = try await TestDatabase.current.connect()
+        try await first.execute(script: "BEGIN; SELECT brocot.resume('items', 'a')")
+        async let second = number("brocot.resume('items', 'a')")
+        try await TestDatabase.current.waitUntilBlocked(connection, by: first)
+        try await first.execute(script: "COMMIT")
+        #expect(try await second == 0)
     }
 
     @Test("If two sessions release a list at once, the second one waits, and finds that the list is not held any more")
     func releasedAtOnce() async throws {
-        try await connection.execute(
-            """
-            INSERT INTO brocot.held_lists (ordered_table, list, request_id, sqlstate, error, held_at)
-            VALUES ('items', 'a', 1, 'P0001', 'refused', now())
-            """)
+        try await hold("items", "a")
         let first = try await TestDatabase.current.connect()
         try await first.execute(script: "BEGIN; SELECT brocot.release('a', reject => true)")
         async let second = number("brocot.release('a', reject => true)::integer")
         try await TestDatabase.current.waitUntilBlocked(connection, by: first)
         try await first.execute(script: "COMMIT")
         #expect(try await second == 0)
-        #expect(try await number("SELECT count(*) FROM brocot.move_log WHERE outcome = 'rejected'") == 1)
+        let logged = try await connection.query(
+            "SELECT concat_ws(' ', error_code, sqlstate, error) FROM brocot.move_log")
+        #expect(try logged.map { try $0.decode(0, as: String.self) } == ["failed P0001 refused"])
     }
 
     @Test("A pause does not stop moves at once")

@@ -84,6 +84,22 @@ import Testing
         try await connection.execute(script: "COMMIT")
     }
 
+    @Test(
+        "brocot.wait_for tells a request of this transaction from one that another session made before it or after it",
+        arguments: [true, false])
+    func otherTransaction(isEarlier: Bool) async throws {
+        let connection = try await TestDatabase.current.connect()
+        let other = try await TestDatabase.current.connect()
+        let earlier = try await enqueue(other)
+        try await connection.execute(script: "BEGIN; SELECT pg_current_xact_id()")
+        let later = try await enqueue(other)
+        let error = await #expect(throws: PostgresError.self) {
+            try await connection.execute("CALL brocot.wait_for(\(isEarlier ? earlier : later))")
+        }
+        // A call can't wait in a transaction block.
+        #expect(error?.sqlState?.rawValue == "2D000")
+    }
+
     @Test("brocot.wait_for refuses an unknown request") func refusesAnUnknownRequest() async throws {
         let connection = try await TestDatabase.current.connect()
         let error = await #expect(throws: PostgresError.self) {
