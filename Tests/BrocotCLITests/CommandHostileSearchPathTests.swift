@@ -143,12 +143,8 @@ struct CommandHostileSearchPathTests {
 
     /// With a trigger that names a table, and one that it makes, without their schemas.
     private let cards = """
-        CREATE TABLE public.cards (
-            id bigint PRIMARY KEY, board integer NOT NULL, rank_num bigint, rank_den bigint,
-            rank numeric,
-            UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
+        \(RegisteredTable.script(columns: "id bigint PRIMARY KEY, board integer NOT NULL", item: "id"))
         INSERT INTO public.cards (id, board) VALUES (1, 1), (2, 1), (3, 1);
-        INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
         CREATE TABLE public.seen (card bigint);
         CREATE FUNCTION public.note() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN

@@ -96,12 +96,8 @@ import Testing
             try await connection.execute(
                 script: """
                     CREATE SCHEMA IF NOT EXISTS \(schema);
-                    CREATE TABLE \(schema).cards (
-                        board text, card text, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card),
-                        UNIQUE (board, rank) DEFERRABLE);
+                    \(RegisteredTable.script("\(schema).cards", columns: "board text, card text, PRIMARY KEY (board, card)"))
                     INSERT INTO \(schema).cards (board, card) VALUES ('b', 'c');
-                    INSERT INTO brocot.ordered_tables
-                    VALUES ('\(schema).cards', '\(schema)', 'cards', '{board}', 'card', false);
                     SELECT brocot.move('b', 'c', last => true, ordered_table => '\(schema).cards');
                     """)
             try await RunningBrocot.withDaemon(

@@ -203,14 +203,8 @@ import Testing
     private func createCards(on owner: Connection) async throws {
         try await owner.execute(
             script: """
-                CREATE TABLE public.cards (
-                    id bigint PRIMARY KEY, board bigint NOT NULL, rank_num bigint, rank_den bigint,
-                    rank numeric,
-                    UNIQUE (board, rank) DEFERRABLE
-                );
-                INSERT INTO public.cards (id, board) VALUES (1, 1), (2, 1), (3, 2);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                \(RegisteredTable.script(columns: "id bigint PRIMARY KEY, board bigint NOT NULL", item: "id"))
+                INSERT INTO public.cards (id, board) VALUES (1, 1), (2, 1), (3, 2)
                 """)
     }
 }

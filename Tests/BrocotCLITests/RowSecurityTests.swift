@@ -100,12 +100,9 @@ import Testing
         let printed = PrintedText()
         try await owner.execute(
             script: """
-                CREATE TABLE public.cards (
-                    id bigint PRIMARY KEY, board bigint, rank_num bigint, rank_den bigint, rank numeric,
-                    UNIQUE (board, id), UNIQUE (board, rank));
+                \(RegisteredTable.script(columns: "id bigint PRIMARY KEY, board bigint, UNIQUE (board, id)", item: "id"))
                 INSERT INTO public.cards (id, board) VALUES (1, 1);
                 ALTER TABLE public.cards ENABLE ROW LEVEL SECURITY;
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
                 SELECT brocot.move('1', '1', last => true, ordered_table => 'public.cards');
                 SELECT brocot.move('l', 'a', last => true);
                 """)

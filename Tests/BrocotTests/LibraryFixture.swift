@@ -58,14 +58,8 @@ struct LibraryFixture {
     /// Attaches `public.cards`, a table of the user's with an integer `board` and a bigint `id`, and gives it these rows.
     func attachCards(_ cards: [(id: Int, board: Int)] = []) async throws {
         try await connection.execute(
-            script: """
-                CREATE TABLE cards (
-                    id bigint PRIMARY KEY, board integer NOT NULL, title text NOT NULL DEFAULT '',
-                    rank_num bigint, rank_den bigint,
-                    rank numeric,
-                    UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
-                """)
+            script: RegisteredTable.script(
+                columns: "id bigint PRIMARY KEY, board integer NOT NULL, title text NOT NULL DEFAULT ''", item: "id"))
         try await connection.execute(
             "INSERT INTO cards (id, board) SELECT * FROM unnest(\(cards.map(\.id)), \(cards.map(\.board)))")
     }

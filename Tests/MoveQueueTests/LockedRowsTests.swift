@@ -14,6 +14,9 @@ struct LockedRowsTests {
         Move(list: ListIdentifier(list, of: table), items: [item], action: .place(.first, from: nil))
     }
 
+    private static let cards = RegisteredTable.script(
+        columns: "list text, item text, PRIMARY KEY (list, item)", list: "list", item: "item")
+
     @Test("Rows that an application has locked delay only their own lists", arguments: ["public.cards", "items"])
     func othersGoOn(table: String) async throws {
         let fixture = try await QueueFixture()
@@ -21,12 +24,8 @@ struct LockedRowsTests {
         if table == "public.cards" {
             try await fixture.connection.execute(
                 script: """
-                    CREATE TABLE cards (
-                        list text, item text, rank_num bigint, rank_den bigint,
-                        rank numeric,
-                        PRIMARY KEY (list, item), UNIQUE (list, rank) DEFERRABLE INITIALLY IMMEDIATE);
-                    INSERT INTO cards (list, item) SELECT 'l' || n, i FROM generate_series(1, 100) AS n, unnest('{x,y}'::text[]) AS i;
-                    INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{list}', 'item', false);
+                    \(Self.cards)
+                    INSERT INTO cards (list, item) SELECT 'l' || n, i FROM generate_series(1, 100) AS n, unnest('{x,y}'::text[]) AS i
                     """)
         }
         try await fixture.enqueue(lists.flatMap { [place("x", in: $0, of: table), place("y", in: $0, of: table)] })
@@ -68,11 +67,8 @@ struct LockedRowsTests {
     private func slowCards(_ fixture: QueueFixture) async throws {
         try await fixture.connection.execute(
             script: """
-                CREATE TABLE cards (
-                    list text, item text, rank_num bigint, rank_den bigint, rank numeric,
-                    PRIMARY KEY (list, item), UNIQUE (list, rank) DEFERRABLE INITIALLY IMMEDIATE);
+                \(Self.cards)
                 INSERT INTO cards SELECT 'a', n, n, 1, n FROM generate_series(1, 60) AS n;
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{list}', 'item', false);
                 CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
                 $$ BEGIN IF NEW.list <> OLD.list THEN PERFORM pg_sleep(0.01); END IF; RETURN NEW; END $$;
                 CREATE TRIGGER slow BEFORE UPDATE ON cards FOR EACH ROW EXECUTE FUNCTION slow();

@@ -80,12 +80,8 @@ struct MisbehavingTriggerTests {
         try await fixture.connection.execute(
             script: """
                 DO $$ BEGIN CREATE ROLE nobody; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
-                CREATE TABLE cards (
-                    board text, card text, rank_num bigint, rank_den bigint,
-                    rank numeric,
-                    PRIMARY KEY (board, card), UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
+                \(RegisteredTable.cards)
                 INSERT INTO cards (board, card) SELECT 'l' || n % 20, n::text FROM generate_series(1, 40) AS n;
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
                 CREATE FUNCTION misbehave() RETURNS trigger LANGUAGE plpgsql AS
                 $$ BEGIN \(trigger); RETURN NEW; END $$;
                 CREATE TRIGGER misbehave BEFORE UPDATE ON cards FOR EACH ROW

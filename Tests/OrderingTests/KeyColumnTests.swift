@@ -14,10 +14,7 @@ struct KeyColumnTests {
         try await connection.execute(
             script: """
                 CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
-                CREATE TABLE cards (id \(item) PRIMARY KEY, board \(list) NOT NULL, rank_num bigint, rank_den bigint,
-                    rank numeric,
-                    UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                \(RegisteredTable.script(columns: "id \(item) PRIMARY KEY, board \(list) NOT NULL", item: "id"))
                 """)
         return try await connection.run { connection in
             try OrderedTable.named("public.cards", on: connection)

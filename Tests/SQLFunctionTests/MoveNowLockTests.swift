@@ -74,9 +74,7 @@ struct MoveNowLockTests {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
-                CREATE TABLE days (id int PRIMARY KEY, day date, rank_num bigint, rank_den bigint, rank numeric);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.days', 'public', 'days', '{day}', 'id', false);
+                \(RegisteredTable.script("public.days", columns: "id int PRIMARY KEY, day date", list: "day", item: "id"))
                 SET DateStyle = German;
                 """)
         let error = await #expect(throws: PostgresError.self) {
@@ -111,9 +109,7 @@ struct MoveNowLockTests {
                 CREATE TYPE mood AS ENUM ('good');
                 CREATE FUNCTION spy(text) RETURNS mood LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the cast ran'; END $$;
                 CREATE CAST (text AS mood) WITH FUNCTION spy(text);
-                CREATE TABLE days (id int PRIMARY KEY, mood mood, rank_num bigint, rank_den bigint, rank numeric);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.days', 'public', 'days', '{mood}', 'id', false);
+                \(RegisteredTable.script("public.days", columns: "id int PRIMARY KEY, mood mood", list: "mood", item: "id"))
                 """)
         _ = try await connection.query("SELECT brocot.lock_lists('{good}', ordered_table => 'public.days')")
     }

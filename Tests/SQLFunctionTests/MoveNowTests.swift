@@ -245,12 +245,12 @@ struct MoveNowTests {
     @Test("A move at once takes keys that are numbers and UUIDs")
     func keys() async throws {
         let caller = try await SQLCaller()
+        let songs = RegisteredTable.script(
+            "public.songs", columns: "playlist uuid, song bigint, PRIMARY KEY (playlist, song)", list: "playlist",
+            item: "song", ownsRows: true)
         try await caller.connection.execute(
             script: """
-                CREATE TABLE songs (playlist uuid, song bigint, rank numeric, rank_num bigint, rank_den bigint, PRIMARY KEY (playlist, song));
-                CREATE UNIQUE INDEX ON songs (playlist, rank);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.songs', 'public', 'songs', '{playlist}', 'song', true);
+                \(songs)
                 SELECT brocot.move_items_now(list, ARRAY[1, 2, 3], last => true, ordered_table => 'public.songs'),
                     brocot.move_now(list, 3, before => 2::smallint, ordered_table => 'public.songs'),
                     brocot.remove_now(list, 1, ordered_table => 'public.songs')

@@ -14,12 +14,8 @@ struct RefusingTriggerTests {
     private func makeCards(_ trigger: String) async throws {
         try await connection.execute(
             script: """
-                CREATE TABLE cards (
-                    board text, card text, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card));
-                CREATE UNIQUE INDEX brocot_cards ON cards (board, rank);
+                \(RegisteredTable.cards)
                 INSERT INTO cards SELECT board, n::text, n, 1, n FROM unnest('{bad,good}'::text[]) AS board, generate_series(1, 3) AS n;
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
                 SELECT brocot.make_place_functions('public.cards');
                 \(Self.misbehaviour(trigger));
                 CREATE TRIGGER misbehave BEFORE UPDATE ON cards FOR EACH ROW EXECUTE FUNCTION misbehave();

@@ -12,11 +12,7 @@ struct TenantTests {
             let tenants = roles.map(\.name)
             try await connection.execute(
                 script: """
-                    CREATE TABLE cards (
-                        id integer PRIMARY KEY, board integer, tenant text, rank numeric, rank_num bigint, rank_den bigint);
-                    CREATE UNIQUE INDEX ON cards (board, rank);
-                    INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                    VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                    \(RegisteredTable.script(columns: "id integer PRIMARY KEY, board integer, tenant text", item: "id"))
                     INSERT INTO cards (id, board, tenant)
                     VALUES (1, 1, '\(tenants[0])'), (2, 1, '\(tenants[0])'), (3, 2, '\(tenants[1])'), (4, 2, '\(tenants[1])');
                     SELECT brocot.move_items_now(1, ARRAY[1, 2], last => true, ordered_table => 'public.cards'),

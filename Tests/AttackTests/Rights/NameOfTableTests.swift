@@ -18,10 +18,8 @@ struct NameOfTableTests {
         CREATE TABLE public.traces (by text);
         CREATE FUNCTION public.pwn(bigint) RETURNS bigint LANGUAGE plpgsql AS
             $$ BEGIN INSERT INTO public.traces VALUES (current_user); RETURN $1; END $$;
-        CREATE TABLE public.tasks (
-            id bigint PRIMARY KEY, board bigint, rank_num bigint, rank_den bigint, rank numeric, UNIQUE (board, rank));
+        \(RegisteredTable.script("public.tasks", columns: "id bigint PRIMARY KEY, board bigint", item: "id"))
         INSERT INTO public.tasks VALUES (1, 1, 0, 1, 0);
-        INSERT INTO brocot.ordered_tables VALUES ('public.tasks', 'public', 'tasks', '{board}', 'id', false);
         """
 
     private static let replacedByView = """
