@@ -150,7 +150,7 @@ import Testing
             try await connection.execute(
                 "SELECT brocot.move('a', '1', after => '9'), brocot.move('a', '1', last => true)")
             let requester = try await Connection.connect(
-                ConnectionParameters(url: url), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                ConnectionParameters(url: url), logger: .silent)
             let refusal = await #expect(throws: PostgresError.self) {
                 try await requester.execute("SELECT brocot.cancel(2)")
             }

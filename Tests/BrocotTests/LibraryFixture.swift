@@ -1,7 +1,6 @@
 import Brocot
 import Daemon
 import LibPQ
-import Logging
 import TestPostgres
 
 /// A client of the running test's database, and a connection to look from outside.
@@ -11,17 +10,15 @@ struct LibraryFixture {
 
     init(maximumConnections: Int = 4) async throws {
         client = try await BrocotClient.connect(
-            TestDatabase.current.url, maximumConnections: maximumConnections, logger: Self.quiet)
+            TestDatabase.current.url, maximumConnections: maximumConnections, logger: .silent)
         connection = try await TestDatabase.current.connect()
     }
-
-    static let quiet = Logger(label: "BrocotTests") { _ in SwiftLogNoOpLogHandler() }
 
     /// Runs a daemon meanwhile.
     static func withDaemon(_ body: () async throws -> Void) async throws {
         let parameters = try ConnectionParameters(url: TestDatabase.current.url)
         let daemon = Task {
-            try await Daemon(DaemonConfiguration(connection: parameters), logger: quiet).run()
+            try await Daemon(DaemonConfiguration(connection: parameters), logger: .silent).run()
         }
         let result: Result<Void, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }

@@ -177,7 +177,7 @@ struct ApplicationStatementTests {
             try await fixture.texts("SELECT error_code FROM brocot.move_log ORDER BY id")
                 == ["invalid_key", "invalid_key"])
         #expect(try await fixture.order() == ["1", "2"])
-        _ = try await fixture.repair("SELECT", placingRows: true)
+        try await fixture.repairAsRegistered(placingRows: true)
         try await fixture.connection.execute("SELECT brocot.apply_pending()")
         #expect(try await fixture.order() == ["1", "2", "3"])
     }

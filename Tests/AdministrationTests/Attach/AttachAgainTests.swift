@@ -59,9 +59,7 @@ import Testing
         let plan = try await fixture.attacher.plan(AttachFixture.definition())
         let error = await #expect(throws: AttachError.self) { try await fixture.attacher.requireOwnRanks(plan) }
         #expect("\(try #require(error))".contains("brocot check --repair --table public.tasks"))
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let definition = AttachFixture.definition()
-        try await repair.repair(definition, try await repair.findings(of: definition), placingRows: false)
+        try await fixture.repair(fixture.findings())
         #expect(try await fixture.texts(orders) == ["\"2 4 6\"", "\"1 3 5\""])
     }
 
@@ -162,7 +160,7 @@ import Testing
         try await other.execute(script: "BEGIN; SELECT FROM tasks WHERE id IN (700, 800) FOR UPDATE")
         let removing = Task {
             try await EqualRanks(columns, batchSize: 70)
-                .remove(on: fixture.connection, logger: AttachFixture.logger)
+                .remove(on: fixture.connection, logger: .silent)
         }
         let observer = try await TestDatabase.current.observer
         try await eventually("all other ranks are removed") {

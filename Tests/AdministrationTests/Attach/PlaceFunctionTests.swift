@@ -110,11 +110,10 @@ struct PlaceFunctionTests {
     {
         let fixture = try await AttachFixture()
         try await fixture.connection.execute("SELECT brocot.drop_place_functions('public.tasks')")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let found = try await repair.findings(of: AttachFixture.definition())
+        let found = try await fixture.findings()
         #expect(found.lines() == ["missing: functions for moves at once"])
-        try await repair.repair(AttachFixture.definition(), found, placingRows: false)
-        #expect(try await repair.findings(of: AttachFixture.definition()).areRight)
+        try await fixture.repair(found)
+        #expect(try await fixture.findings().areRight)
         try await move(fixture)
     }
 }

@@ -55,8 +55,7 @@ struct ReplicaIdentityTests {
             try await fixture.connection.execute(script: command)
             try await fixture.attach()
             try await fixture.connection.execute(script: "ALTER TABLE \(table) REPLICA IDENTITY NOTHING")
-            let findings = try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-                .findings(of: AttachFixture.definition())
+            let findings = try await fixture.findings()
             guard case .refused(let reason) = findings else {
                 Issue.record("\(findings)")
                 return
@@ -116,8 +115,7 @@ struct ReplicaIdentityTests {
             try await fixture.connection.execute("UPDATE tasks SET title = 'b'")
         }
         #expect(error?.sqlState?.rawValue == "42P10")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let findings = try await repair.findings(of: AttachFixture.definition())
+        let findings = try await fixture.findings()
         #expect(findings.lines().contains { $0.contains(reason) }, "\(findings.lines())")
         try await fixture.detach()
         #expect(await refusal { try await fixture.attach() }?.contains(reason) == true)
