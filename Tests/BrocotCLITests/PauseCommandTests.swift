@@ -151,9 +151,7 @@ import Testing
                 "SELECT brocot.move('a', '1', after => '9'), brocot.move('a', '1', last => true)")
             let requester = try await Connection.connect(
                 ConnectionParameters(url: url), logger: .silent)
-            let refusal = await #expect(throws: PostgresError.self) {
-                try await requester.execute("SELECT brocot.cancel(2)")
-            }
+            let refusal = await requester.refusal(of: "SELECT brocot.cancel(2)")
             #expect(refusal?.sqlState == .insufficientPrivilege)
             await requester.close()
             #expect(try await BrocotProcess.run("daemon", "--drain").exitCode == 0)

@@ -47,7 +47,7 @@ struct ItemRowLockTests {
         try await application.execute(
             script: "BEGIN; SELECT FROM brocot.items WHERE list = 'm' AND item = 'y' FOR UPDATE")
         let move: SQL = "SELECT brocot.move_now('m', 'a', after => 'x', from_list => 'l')"
-        let error = await #expect(throws: PostgresError.self) { try await caller.connection.execute(move) }
+        let error = await caller.connection.refusal(of: move)
         #expect(error?.sqlState == .lockNotAvailable)
         try await application.execute(script: "COMMIT")
         try await caller.connection.execute(move)

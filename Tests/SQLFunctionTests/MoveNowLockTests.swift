@@ -42,7 +42,7 @@ struct MoveNowLockTests {
         try await other.execute(script: "BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key('\(table)', '1'))")
         try await caller.connection.execute(script: "SET lock_timeout = '50ms'")
         let call: SQL = "SELECT brocot.\(unsafeRaw: change.call), ordered_table => \(table))"
-        let error = await #expect(throws: PostgresError.self) { try await caller.connection.execute(call) }
+        let error = await caller.connection.refusal(of: call)
         #expect(error?.sqlState == .lockNotAvailable)
         try await caller.connection.execute(
             "SELECT brocot.move_now('2', '2', last => true, ordered_table => \(table))")
@@ -77,10 +77,8 @@ struct MoveNowLockTests {
                 \(RegisteredTable.script("public.days", columns: "id int PRIMARY KEY, day date", list: "day", item: "id"))
                 SET DateStyle = German;
                 """)
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute(
-                "SELECT brocot.lock_lists('{2026-02-01}'::date[], ordered_table => 'public.days')")
-        }
+        let error = await connection.refusal(
+            of: "SELECT brocot.lock_lists('{2026-02-01}'::date[], ordered_table => 'public.days')")
         #expect(error?.sqlState?.rawValue == "RK002", "\(String(describing: error))")
         #expect(error?.message.hasPrefix("'01.02.2026' is not a date as PostgreSQL prints it") == true)
         _ = try await connection.query(

@@ -117,7 +117,7 @@ struct MoveNowSurroundingsTests {
                 BEGIN; UPDATE tasks SET board = 2, rank = NULL, rank_num = NULL, rank_den = NULL WHERE id = 1
                 """)
         let statement = SQL(unsafeRaw: "SELECT brocot.\(call), ordered_table => 'public.tasks')")
-        async let rejection = Self.rejection(of: statement, on: caller)
+        async let rejection = caller.rejection(of: statement)
         let observer = try await TestDatabase.current.observer
         try await eventually("the call waits for the row") {
             try await !observer.query(
@@ -127,16 +127,6 @@ struct MoveNowSurroundingsTests {
         try await application.execute(script: "COMMIT")
         #expect(try await rejection == .itemNotFound)
         #expect(try await caller.lists(of: "tasks", list: "board", item: "id") == ["1": ["2", "3"]])
-    }
-
-    private static func rejection(of statement: SQL, on caller: SQLCaller) async throws -> Rejection.Code? {
-        do throws(PostgresError) {
-            try await caller.connection.execute(statement)
-            return nil
-        } catch {
-            guard let code = SQLCaller.code(of: error) else { throw error }
-            return code
-        }
     }
 
     @Test("A move at once works on a table whose columns have names that its own statements use")

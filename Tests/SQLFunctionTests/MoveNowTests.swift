@@ -67,17 +67,13 @@ struct MoveNowTests {
                     SELECT brocot.move_items_now('a', '{1,2,3}', last => true);
                     BEGIN; SELECT brocot.move_now('a', '2', last => true); SAVEPOINT before
                     """)
-            do {
-                try await connection.execute("SELECT brocot.move_now\(unsafeRaw: arguments)")
-                Issue.record("accepted: \(arguments)")
-            } catch {
-                #expect(error.sqlState?.rawValue == state, "\(arguments)")
-                #expect(error.message.contains(message), "\(arguments): \(error.message)")
-                #expect(error.detail?.contains("of ordered table") == true, "\(arguments)")
-                // Where the name of the table or the place of a new row is the likely reason.
-                let hasHint = state == "RK001" || state == "RK004" && arguments.contains("public.tasks")
-                #expect((error.hint != nil) == hasHint, "\(arguments)")
-            }
+            let error = await connection.refusal(of: "SELECT brocot.move_now\(unsafeRaw: arguments)")
+            #expect(error?.sqlState?.rawValue == state, "\(arguments)")
+            #expect(error?.message.contains(message) == true, "\(arguments): \(error?.message ?? "")")
+            #expect(error?.detail?.contains("of ordered table") == true, "\(arguments)")
+            // Where the name of the table or the place of a new row is the likely reason.
+            let hasHint = state == "RK001" || state == "RK004" && arguments.contains("public.tasks")
+            #expect((error?.hint != nil) == hasHint, "\(arguments)")
             try await connection.execute(
                 script: "ROLLBACK TO before; SELECT brocot.move_now('a', '1', last => true); COMMIT")
             #expect(try await items("a", caller) == ["3", "2", "1"], "\(arguments)")
@@ -109,10 +105,8 @@ struct MoveNowTests {
     @Test("A rejection names the missing item of an array whose first index is not 1") func indexOfArray() async throws
     {
         let caller = try await prepared()
-        let error = await #expect(throws: PostgresError.self) {
-            try await caller.connection.execute(
-                "SELECT brocot.move_items_now('a', '[5:6]={1,x}'::text[], first => true, missing => 'reject')")
-        }
+        let error = await caller.connection.refusal(
+            of: "SELECT brocot.move_items_now('a', '[5:6]={1,x}'::text[], first => true, missing => 'reject')")
         #expect(error?.message == "item 'x' is not in list 'a'")
     }
 
@@ -120,13 +114,9 @@ struct MoveNowTests {
     func malformed() async throws {
         let caller = try await prepared()
         for (call, rule) in Self.malformedCalls {
-            do {
-                try await caller.connection.execute("SELECT brocot.\(unsafeRaw: call)")
-                Issue.record("accepted: \(call)")
-            } catch {
-                #expect(error.sqlState?.rawValue == "22023", "\(call)")
-                #expect(error.message.contains(rule), "\(call): \(error.message)")
-            }
+            let error = await caller.connection.refusal(of: "SELECT brocot.\(unsafeRaw: call)")
+            #expect(error?.sqlState?.rawValue == "22023", "\(call)")
+            #expect(error?.message.contains(rule) == true, "\(call): \(error?.message ?? "")")
             #expect(try await items("a", caller) == ["1", "2", "3"], "\(call)")
         }
     }
@@ -137,13 +127,9 @@ struct MoveNowTests {
         for level in ["REPEATABLE READ", "SERIALIZABLE"] {
             for call in ["move_now('a', '1', last => true)", "apply_pending()", "lock_lists('{a}')"] {
                 try await caller.connection.execute(script: "BEGIN ISOLATION LEVEL \(level)")
-                do {
-                    try await caller.connection.execute("SELECT brocot.\(unsafeRaw: call)")
-                    Issue.record("\(level): \(call) was accepted")
-                } catch {
-                    #expect(error.sqlState?.rawValue == "25000", "\(level): \(call)")
-                    #expect(error.message.hasSuffix("and this one is \(level)"), "\(level): \(call)")
-                }
+                let error = await caller.connection.refusal(of: "SELECT brocot.\(unsafeRaw: call)")
+                #expect(error?.sqlState?.rawValue == "25000", "\(level): \(call)")
+                #expect(error?.message.hasSuffix("and this one is \(level)") == true, "\(level): \(call)")
                 try await caller.connection.execute(script: "ROLLBACK")
             }
         }
@@ -170,7 +156,7 @@ struct MoveNowTests {
         if time == "AFTER" {
             try await caller.connection.execute(update)
         } else {
-            let error = await #expect(throws: PostgresError.self) { try await caller.connection.execute(update) }
+            let error = await caller.connection.refusal(of: update)
             #expect(error?.sqlState?.rawValue == "27000")
         }
         let order = try await caller.lists(of: "tasks", list: "board", item: "id")["1"]
@@ -189,9 +175,7 @@ struct MoveNowTests {
                 END $$;
                 CREATE TRIGGER move_up BEFORE INSERT ON tasks FOR EACH ROW EXECUTE FUNCTION move_up();
                 """)
-        let error = await #expect(throws: PostgresError.self) {
-            try await caller.connection.execute("INSERT INTO tasks (id, board) VALUES (2, 1)")
-        }
+        let error = await caller.connection.refusal(of: "INSERT INTO tasks (id, board) VALUES (2, 1)")
         #expect(error?.sqlState?.rawValue == "RK005")
     }
 
@@ -200,10 +184,8 @@ struct MoveNowTests {
         let caller = try await prepared()
         try await caller.connection.execute(
             "UPDATE brocot.ordered_tables SET being_filled = true WHERE name <> 'items'")
-        let error = await #expect(throws: PostgresError.self) {
-            try await caller.connection.execute(
-                "SELECT brocot.move_now(1, 1, last => true, ordered_table => 'public.tasks')")
-        }
+        let error = await caller.connection.refusal(
+            of: "SELECT brocot.move_now(1, 1, last => true, ordered_table => 'public.tasks')")
         #expect(error?.sqlState?.rawValue == "55000")
     }
 

@@ -124,21 +124,14 @@ import Testing
             script: RegisteredTable.script(
                 "public.numbered", columns: "id bigint PRIMARY KEY, board bigint", item: "id"))
         for (call, state) in Self.calls {
-            var refusal: PostgresError?
-            do throws(PostgresError) {
-                try await connection.execute("SELECT \(unsafeRaw: call)")
-            } catch {
-                refusal = error
-            }
+            let refusal = await connection.refusal(of: "SELECT \(unsafeRaw: call)")
             #expect(refusal?.sqlState?.rawValue == state, "\(call)")
         }
     }
 
     @Test("Functions that name an ordered table refuse an unknown one") func unknownTable() async throws {
         for call in ["resume('nope')", "resume('nope', 'a')", "release('a', 'nope')", "lock_lists('{a}', 'nope')"] {
-            let error = await #expect(throws: PostgresError.self, "\(call)") {
-                try await connection.execute(script: "SELECT brocot.\(call)")
-            }
+            let error = await connection.refusal(ofScript: "SELECT brocot.\(call)")
             #expect(error?.message == "there is no ordered table 'nope'", "\(call)")
         }
     }

@@ -144,7 +144,7 @@ struct RefusingTriggerTests {
                     GRANT USAGE ON SCHEMA brocot TO \(role.name);
                     GRANT SELECT ON ALL TABLES IN SCHEMA brocot, public TO \(role.name); SET ROLE \(role.name);
                     """)
-            let refusal = await #expect(throws: PostgresError.self) { try await connection.execute("SELECT callers()") }
+            let refusal = await connection.refusal(of: "SELECT callers()")
             #expect(refusal?.sqlState == .insufficientPrivilege)
             #expect(try await caller.pending() == 1)
         }
@@ -161,9 +161,7 @@ struct RefusingTriggerTests {
         for trigger in ["RETURN NULL", "RETURN OLD", "NEW.board := 'elsewhere'", "NEW.rank := 77; NEW.rank_num := 77"] {
             try await connection.execute(script: Self.misbehaviour(trigger))
             for call in calls {
-                let error = await #expect(throws: PostgresError.self, "\(trigger): \(call)") {
-                    try await connection.execute(script: "SELECT brocot.\(call)ordered_table => 'public.cards')")
-                }
+                let error = await connection.refusal(ofScript: "SELECT brocot.\(call)ordered_table => 'public.cards')")
                 let isExpected = ["55000", "23505", "RK005"].contains(error?.sqlState?.rawValue)
                 #expect(isExpected, "\(trigger): \(call): \(String(describing: error))")
                 let cards = try await connection.query(

@@ -46,11 +46,10 @@ struct RewrittenRowsTests {
         let before = try await connection.query(Self.rows).single().decode(0, as: String.self)
         let several = arguments.replacing(", '", with: ", '{").dropLast() + "}'"
         for (function, keys) in [("move_now", arguments), ("move_items_now", String(several))] {
-            let error = await #expect(throws: PostgresError.self, "\(function)") {
-                try await connection.execute(
+            let error = await connection.refusal(
+                of:
                     "SELECT brocot.\(unsafeRaw: function)(\(unsafeRaw: keys), first => true, ordered_table => 'public.cards')"
-                )
-            }
+            )
             #expect(error?.sqlState?.rawValue == "55000", "\(function)")
             #expect(error?.message == "0 rows of public.cards were written instead of 1", "\(function)")
             #expect(try await connection.query(Self.rows).single().decode(0, as: String.self) == before, "\(function)")

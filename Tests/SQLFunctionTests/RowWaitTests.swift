@@ -85,7 +85,7 @@ struct RowWaitTests {
                 """)
         try await application.execute(script: "COMMIT; BEGIN; UPDATE tasks SET board = board WHERE id = 22")
         let move: SQL = "SELECT brocot.move_now(2, 10, after => 21, from_list => 1, ordered_table => 'public.tasks')"
-        let error = await #expect(throws: PostgresError.self) { try await caller.connection.execute(move) }
+        let error = await caller.connection.refusal(of: move)
         #expect(error?.sqlState == .lockNotAvailable)
         try await application.execute(script: "COMMIT")
         try await caller.connection.execute(script: "BEGIN; SET LOCAL lock_timeout = '7s'")

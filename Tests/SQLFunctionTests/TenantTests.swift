@@ -63,9 +63,8 @@ struct TenantTests {
                 "move_now(1, 3, last => true, from_list => 2, ", "move_items_now(2, ARRAY[3, 4], first => true, ",
             ] {
                 try await connection.execute(script: "SET ROLE \(tenant(0))")
-                let error = await #expect(throws: PostgresError.self, "\(call)") {
-                    try await connection.execute("SELECT brocot.\(unsafeRaw: call)ordered_table => 'public.cards')")
-                }
+                let error = await connection.refusal(
+                    of: "SELECT brocot.\(unsafeRaw: call)ordered_table => 'public.cards')")
                 #expect(error?.sqlState?.rawValue == "RK005", "\(call)")
                 #expect(error?.message.hasPrefix("item '3' is not in list") == true, "\(call)")
                 #expect(try await order(connection) == "1,2,3,4", "\(call)")
@@ -77,10 +76,8 @@ struct TenantTests {
     func anchor() async throws {
         try await prepared { connection, tenant in
             try await connection.execute(script: "SET ROLE \(tenant(0))")
-            let error = await #expect(throws: PostgresError.self) {
-                try await connection.execute(
-                    "SELECT brocot.move_now(1, 1, after => 3, ordered_table => 'public.cards')")
-            }
+            let error = await connection.refusal(
+                of: "SELECT brocot.move_now(1, 1, after => 3, ordered_table => 'public.cards')")
             #expect(error?.sqlState?.rawValue == "RK004")
             try await connection.execute("SELECT brocot.remove_now(2, 3, ordered_table => 'public.cards')")
             #expect(try await order(connection) == "1,2,3,4")
@@ -96,13 +93,11 @@ struct TenantTests {
             var errors: [PostgresError] = []
             for list in ["2", "4"] {
                 try await connection.execute(script: "SET ROLE \(tenant(0))")
-                let error = await #expect(throws: PostgresError.self) {
-                    try await connection.execute(
-                        SQL(
-                            unsafeRaw:
-                                "SELECT brocot.\(call.replacing("%", with: list)), from_list => 1, ordered_table => 'public.cards')"
-                        ))
-                }
+                let error = await connection.refusal(
+                    of: SQL(
+                        unsafeRaw:
+                            "SELECT brocot.\(call.replacing("%", with: list)), from_list => 1, ordered_table => 'public.cards')"
+                    ))
                 errors.append(try #require(error))
             }
             #expect(errors.map { $0.sqlState?.rawValue } == ["42501", "42501"])

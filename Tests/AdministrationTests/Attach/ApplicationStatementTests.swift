@@ -10,10 +10,7 @@ import Testing
 struct ApplicationStatementTests {
     /// The SQLSTATE with which a script fails.
     private func state(of script: String, on connection: Connection) async -> String? {
-        let error = await #expect(throws: PostgresError.self, "\(script)") {
-            try await connection.execute(script: script)
-        }
-        return error?.sqlState?.rawValue
+        await connection.refusal(ofScript: script)?.sqlState?.rawValue
     }
 
     @Test(

@@ -74,11 +74,8 @@ import Testing
     }
 
     private func refusedMove(_ fixture: AttachFixture) async -> PostgresError? {
-        do throws(PostgresError) {
-            try await fixture.connection.execute(
-                "SELECT brocot.move_now(1, 1, last => true, ordered_table => 'public.tasks')")
-            return nil
-        } catch { return error }
+        await fixture.connection.refusal(
+            of: "SELECT brocot.move_now(1, 1, last => true, ordered_table => 'public.tasks')")
     }
 
     @Test(

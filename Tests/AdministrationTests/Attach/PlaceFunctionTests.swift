@@ -99,10 +99,8 @@ struct PlaceFunctionTests {
         let fixture = try await AttachFixture(
             "CREATE TABLE tasks (id text PRIMARY KEY, project_id int); INSERT INTO tasks VALUES ('', 1), ('b', 1)")
         try await fixture.attach()
-        let error = await #expect(throws: PostgresError.self) {
-            try await fixture.connection.execute(
-                "SELECT brocot.move_now(1, 'b'::text, before => '', ordered_table => 'public.tasks')")
-        }
+        let error = await fixture.connection.refusal(
+            of: "SELECT brocot.move_now(1, 'b'::text, before => '', ordered_table => 'public.tasks')")
         #expect(error?.sqlState == SQLState(rawValue: "22023"))
     }
 
