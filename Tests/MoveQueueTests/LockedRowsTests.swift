@@ -112,19 +112,13 @@ struct LockedRowsTests {
         try await fixture.enqueue([
             Move(list: list, items: (1...60).reversed().map(String.init), action: .place(.first))
         ])
-        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
-        func attempt() async throws -> BatchReport {
-            try await fixture.connection.run { connection throws(BatchFailure) in
-                try transaction.run(
-                    BatchTask(scope: .waitingFor(list), postponed: [], limits: BatchLimits()), ReadProgress(),
-                    on: connection)
-            }
-        }
-        let refused = try await attempt()
+        let refused = try await fixture.runBatch(.waitingFor(list))
         #expect(!refused.hasDecisions && refused.decisions.failures.isEmpty)
         #expect(refused.unavailable == [list])
         // On a busy machine, an attempt may end before anybody sees that it waits.
-        async let decided: Void = eventually("the request is applied") { try await attempt().decisions.applied == 1 }
+        async let decided: Void = eventually("the request is applied") {
+            try await fixture.runBatch(.waitingFor(list)).decisions.applied == 1
+        }
         try await TestDatabase.current.waitUntilBlocked(fixture.connection, by: other)
         try await other.execute(script: "COMMIT")
         try await decided
@@ -144,12 +138,7 @@ struct LockedRowsTests {
                 CREATE TRIGGER note AFTER INSERT ON brocot.items FOR EACH STATEMENT EXECUTE FUNCTION note()
                 """)
         try await fixture.enqueue([Move(list: "l", items: ["a"], action: .place(.last, from: nil))])
-        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
-        _ = try await fixture.connection.run { connection throws(BatchFailure) in
-            try transaction.run(
-                BatchTask(scope: .waitingFor("l"), postponed: [], limits: BatchLimits()), ReadProgress(), on: connection
-            )
-        }
+        try await fixture.runBatch(.waitingFor("l"))
         let seen = try await fixture.connection.query("SELECT array_agg(setting) FROM seen").single()
         #expect(try seen.decode(0, as: [String].self) == ["250ms", "1min"])
     }
@@ -162,13 +151,9 @@ struct LockedRowsTests {
         let app = try await TestDatabase.current.connect()
         try await app.execute(script: "BEGIN; SELECT FROM brocot.items WHERE item = 'x' FOR UPDATE")
         try await fixture.enqueue([place("x", in: "l", of: "items")])
-        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
         func attempt(_ scope: ClaimScope, on connection: Connection) async throws {
             try await connection.execute(script: "SET log_lock_waits = on; SET deadlock_timeout = '1ms'")
-            let report = try await connection.run { connection throws(BatchFailure) in
-                try transaction.run(
-                    BatchTask(scope: scope, postponed: [], limits: BatchLimits()), ReadProgress(), on: connection)
-            }
+            let report = try await fixture.runBatch(scope, on: connection)
             #expect(report.decisions.withLockedRows == ["l"] && report.decisions.failures.isEmpty)
         }
         let other = try await TestDatabase.current.connect()
