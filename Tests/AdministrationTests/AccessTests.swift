@@ -298,9 +298,7 @@ import Testing
     ]
 
     private func expectRefusal(of statement: SQL, on connection: Connection) async {
-        let error = await #expect(throws: PostgresError.self, "\(statement.text)") {
-            try await connection.execute(statement)
-        }
+        let error = await connection.refusal(of: statement)
         #expect(error?.sqlState == .insufficientPrivilege, "\(statement.text)")
     }
 
@@ -308,11 +306,8 @@ import Testing
         try await Cards.create(on: try await TestDatabase.current.connect())
         try await LoginRole.with(kind) { _, connection in
             for statement in statements {
-                do {
-                    try await connection.execute(statement)
-                } catch {
-                    Issue.record("\(statement.text): \(error)")
-                }
+                let error = await connection.refusal(of: statement)
+                #expect(error == nil, "\(statement.text)")
             }
         }
     }
@@ -326,14 +321,7 @@ import Testing
         )
         try await LoginRole.with(kind) { _, connection in
             for statement in statements {
-                await #expect(throws: PostgresError.self, "\(statement.text)") {
-                    do {
-                        try await connection.execute(statement)
-                    } catch let error as PostgresError where error.sqlState != .insufficientPrivilege {
-                        Issue.record("\(statement.text): \(error)")
-                        throw error
-                    }
-                }
+                await expectRefusal(of: statement, on: connection)
             }
         }
     }

@@ -27,7 +27,7 @@ enum Standby {
             try await body(
                 Connection.connect(
                     ConnectionParameters(url: url),
-                    logger: Logger(label: "standby") { _ in SwiftLogNoOpLogHandler() }))
+                    logger: .silent))
         } catch {
             await standby.shutDown()
             throw error

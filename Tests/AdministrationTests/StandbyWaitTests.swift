@@ -19,9 +19,7 @@ import Testing
                         0, as: String.self)
                 }, until: { $0 == "paused" })
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
-            let error = await #expect(throws: PostgresError.self) {
-                try await standby.execute("CALL brocot.wait_for(1, '0.1 s')")
-            }
+            let error = await standby.refusal(of: "CALL brocot.wait_for(1, '0.1 s')")
             #expect(error?.sqlState?.rawValue == "P0002")
             #expect(error?.message == "request 1 is not on this standby")
             #expect(error?.hint?.contains("may lag behind") == true)

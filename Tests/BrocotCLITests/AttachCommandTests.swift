@@ -120,9 +120,7 @@ import Testing
     {
         let connection = try await database()
         let printed = try await BrocotProcess.run(Self.arguments + ["--sql", "--transactional"])
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute(script: "BEGIN; \(printed.output)")
-        }
+        let error = await connection.refusal(ofScript: "BEGIN; \(printed.output)")
         #expect(error?.sqlState?.rawValue == "55000")
         #expect(error?.message == "public.tasks has rows. Run brocot attach instead, which places them.")
         let alone = try await BrocotProcess.run(Self.arguments + ["--transactional"])

@@ -3,12 +3,6 @@ import TestLimit
 import TestPostgres
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 @Suite("Attached tables of special kinds", .database, .usualTimeLimit) struct AttachedTableKindsTests {
     private func attachTasks(_ script: String) async throws -> Connection {
         let connection = try await TestDatabase.current.observer
@@ -109,16 +103,10 @@ import Testing
 extension BrocotProcess {
     /// Runs a daemon until all but this many requests are decided, and checks that these stay.
     fileprivate static func expectWaiting(requests: Int, on connection: Connection) async throws {
-        try await withTemporaryFolder { folder in
-            let status = try await RunningBrocot.run(
-                ["daemon"], in: folder, until: "nowhere", databaseURL: TestDatabase.current.url
-            ) { brocot in
-                try await eventually("only \(requests) requests wait") {
-                    try await connection.query("SELECT FROM brocot.move_requests").count == requests
-                }
-                brocot.send(SIGTERM)
+        try await RunningBrocot.withDaemon(until: "nowhere") { _ in
+            try await eventually("only \(requests) requests wait") {
+                try await connection.query("SELECT FROM brocot.move_requests").count == requests
             }
-            #expect(status == 0)
         }
         #expect(try await connection.query("SELECT FROM brocot.move_requests").count == requests)
     }

@@ -143,13 +143,9 @@ import Testing
     @Test("brocot check counts unplaced rows of a user's table") func countsUnplacedRows() async throws {
         try await execute(
             """
-            CREATE TABLE public.cards (
-                board bigint NOT NULL, card integer PRIMARY KEY, rank_num bigint, rank_den bigint,
-                rank numeric,
-                UNIQUE (board, rank) DEFERRABLE);
+            \(RegisteredTable.script(columns: "board bigint NOT NULL, card integer PRIMARY KEY"))
             INSERT INTO public.cards VALUES
-                (42, 1, 0, 1, 0), (42, 2, 1, 1, 1), (42, 3, NULL, NULL, NULL), (43, 4, NULL, NULL, NULL);
-            INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
+                (42, 1, 0, 1, 0), (42, 2, 1, 1, 1), (42, 3, NULL, NULL, NULL), (43, 4, NULL, NULL, NULL)
             """)
         let check = try await BrocotProcess.run("check", "42", "--table", "public.cards")
         #expect(check.exitCode == 0, "\(check.errors)")

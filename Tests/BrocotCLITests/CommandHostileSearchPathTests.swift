@@ -4,12 +4,6 @@ import TestLimit
 import TestPostgres
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 @Suite("Hostile schema before pg_catalog in the search_path", .databaseWithHostileSchema, .usualTimeLimit)
 struct CommandHostileSearchPathTests {
     private func succeed(_ arguments: String...) async throws -> String {
@@ -105,12 +99,8 @@ struct CommandHostileSearchPathTests {
             VALUES (-1, 'items', 'a', '{x}', 'first', now(), 'applied', now() - interval '9 days')
             """)
         let printed = PrintedText()
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
-            until: #""message":"pruned the log""#,
-            databaseURL: TestDatabase.current.url, printing: printed
-        ) { daemon in
-            _ = try await HTTPProbe.wait(for: "/readyz", port: try daemon.probePort) { $0.status == 200 }
+        try await RunningBrocot.withProbedDaemon(until: #""message":"pruned the log""#, printing: printed) { _, port in
+            try await HTTPProbe.waitUntilReady(port: port)
             // Before the second and the third one, the daemon has polled the queue and fallen asleep.
             for number in 1...3 {
                 if number > 1 { try await waitUntil(aDaemonSleeps: true) }
@@ -119,12 +109,10 @@ struct CommandHostileSearchPathTests {
                 let decided = try await application.query("CALL brocot.wait_for(\(id), '60 s')").single()
                 #expect(try decided.decode(0) == "applied")
             }
-            _ = try await HTTPProbe.wait(for: "/metrics", port: try daemon.probePort) {
+            try await HTTPProbe.wait(for: "/metrics", port: port) {
                 $0.body.contains("brocot_held_lists 0\n")
             }
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
         #expect(
             !printed.text.contains(#""level":"warning""#) && !printed.text.contains(#""level":"error""#),
             "\(printed.text)")
@@ -155,12 +143,8 @@ struct CommandHostileSearchPathTests {
 
     /// With a trigger that names a table, and one that it makes, without their schemas.
     private let cards = """
-        CREATE TABLE public.cards (
-            id bigint PRIMARY KEY, board integer NOT NULL, rank_num bigint, rank_den bigint,
-            rank numeric,
-            UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
+        \(RegisteredTable.script(columns: "id bigint PRIMARY KEY, board integer NOT NULL", item: "id"))
         INSERT INTO public.cards (id, board) VALUES (1, 1), (2, 1), (3, 1);
-        INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
         CREATE TABLE public.seen (card bigint);
         CREATE FUNCTION public.note() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN

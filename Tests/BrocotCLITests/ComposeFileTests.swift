@@ -19,7 +19,7 @@ import Testing
         try await runMigrations()
         let app = try await Connection.connect(
             ConnectionParameters(url: Self.url(of: "app")),
-            logger: Logger(label: "app") { _ in SwiftLogNoOpLogHandler() })
+            logger: .silent)
         try await app.execute(
             script: "CREATE TABLE tasks (id int PRIMARY KEY, project_id int); INSERT INTO tasks VALUES (1, 7), (2, 7)")
         try await superuser.execute("GRANT app TO brocot_owner")

@@ -4,12 +4,6 @@ import TestLimit
 import TestPostgres
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 @Suite("Problems around a daemon that reject no request", .usualTimeLimit) struct DaemonHindranceTests {
     private static let pending: SQL = "SELECT count(*) FROM brocot.move_requests"
 
@@ -67,16 +61,11 @@ import Testing
         let (holder, connection) = (try await TestDatabase.current.connect(), try await TestDatabase.current.connect())
         try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
         try await holder.execute(script: "BEGIN; LOCK TABLE brocot.items")
-        let exitCode = try await RunningBrocot.run(
-            ["daemon"], in: "/tmp", until: "run brocot doctor, see table locks",
-            databaseURL: TestDatabase.current.url
-        ) { daemon in
+        try await RunningBrocot.withDaemon(until: "run brocot doctor, see table locks") { daemon in
             #expect(daemon.output.contains("canceling statement due to lock timeout"))
             try await holder.execute(script: "COMMIT")
             try await wait(for: 0, Self.pending, connection)
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
     }
 
     @Test(
@@ -101,25 +90,18 @@ import Testing
         "Lists that need a missing right wait, and all other lists are applied",
         .database, arguments: ["archive", "public"])
     func missingRight(schema: String) async throws {
-        let database = TestDatabase.current
-        let connection = try await database.connect()
-        var exitCode: Int32?
+        let connection = try await TestDatabase.current.connect()
         try await GrantedRole.with(.daemon, owner: connection) { roles in
             // Ordered tables come in the order of their names: before items, and after it.
             try await connection.execute(
                 script: """
                     CREATE SCHEMA IF NOT EXISTS \(schema);
-                    CREATE TABLE \(schema).cards (
-                        board text, card text, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card),
-                        UNIQUE (board, rank) DEFERRABLE);
+                    \(RegisteredTable.script("\(schema).cards", columns: "board text, card text, PRIMARY KEY (board, card)"))
                     INSERT INTO \(schema).cards (board, card) VALUES ('b', 'c');
-                    INSERT INTO brocot.ordered_tables
-                    VALUES ('\(schema).cards', '\(schema)', 'cards', '{board}', 'card', false);
                     SELECT brocot.move('b', 'c', last => true, ordered_table => '\(schema).cards');
                     """)
-            exitCode = try await RunningBrocot.run(
-                ["daemon", "--log-format", "json"], in: "/tmp", until: #""list":"\#(schema).cards/b""#,
-                databaseURL: roles[0].url
+            try await RunningBrocot.withDaemon(
+                ["--log-format", "json"], until: #""list":"\#(schema).cards/b""#, databaseURL: roles[0].url
             ) { daemon in
                 #expect(daemon.output.contains("permission denied"))
                 try await connection.execute(
@@ -134,17 +116,14 @@ import Testing
                         GRANT SELECT, UPDATE ON \(schema).cards TO \(roles[0].name)
                         """)
                 try await wait(for: 0, Self.pending, connection)
-                daemon.send(SIGTERM)
             }
         }
-        #expect(exitCode == 0)
         try await wait(for: 51, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
     }
 
     @Test("Requests for a table with renamed columns wait, and other requests are applied", .database)
     func alteredTable() async throws {
-        let database = TestDatabase.current
-        let connection = try await database.connect()
+        let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
                 CREATE TABLE cards (
@@ -154,18 +133,14 @@ import Testing
                 INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
                 SELECT 'public.cards', n::text, ARRAY['1'], 'last' FROM generate_series(1, 500) AS n
                 """)
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--log-format", "json"], in: "/tmp", until: "with a column rank_num", databaseURL: database.url
-        ) { daemon in
+        try await RunningBrocot.withDaemon(["--log-format", "json"], until: "with a column rank_num") { _ in
             for list in ["a", "b", "c", "d", "e"] {
                 try await connection.execute("SELECT brocot.move(\(list), 'x', last => true)")
                 try await wait(for: 500, Self.pending, connection)
             }
             try await connection.execute("ALTER TABLE cards RENAME numerator TO rank_num")
             try await wait(for: 0, Self.pending, connection)
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
         try await wait(for: 505, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
     }
 
@@ -173,10 +148,7 @@ import Testing
     func errorOfServer() async throws {
         let connection = try await TestDatabase.current.connect()
         try await FailingBoards.fill(20, on: connection)
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--log-format", "json"], in: "/tmp", until: #""list":"public.cards/"#,
-            databaseURL: TestDatabase.current.url
-        ) { daemon in
+        try await RunningBrocot.withDaemon(["--log-format", "json"], until: #""list":"public.cards/"#) { daemon in
             #expect(daemon.output.contains("the requests of a list were not decided"))
             #expect(daemon.output.contains("58P01"))
             for number in 1...20 {
@@ -190,9 +162,7 @@ import Testing
             #expect(longest < .seconds(10), "without a defence it was 40 s")
             try await connection.execute("DROP TRIGGER read_file ON cards")
             try await wait(for: 0, Self.pending, connection)
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
         try await wait(for: 40, "SELECT count(*) FROM brocot.move_log WHERE outcome = 'applied'", connection)
     }
 
@@ -249,10 +219,7 @@ import Testing
             holders.append((application, holder))
         }
         let printed = PrintedText()
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--log-format", "json"], in: "/tmp", until: "connected", databaseURL: database.url,
-            printing: printed
-        ) { [holders] daemon in
+        try await RunningBrocot.withDaemon(["--log-format", "json"], printing: printed) { [holders] _ in
             for (application, holder) in holders {
                 let lines = try await eventually(
                     "the daemon names the session that keeps list \(application) locked", within: .seconds(120),
@@ -268,8 +235,6 @@ import Testing
             }
             for (_, holder) in holders { try await holder.execute(script: "COMMIT") }
             try await wait(for: 0, Self.pending, connection)
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
     }
 }

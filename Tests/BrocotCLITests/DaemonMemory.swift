@@ -15,15 +15,11 @@ extension RunningBrocot {
     /// - Returns: The most memory that the daemon had resident, in kilobytes.
     static func memoryOfDaemon(during body: @escaping @Sendable () async throws -> Void) async throws -> Int {
         let memory = Mutex(0)
-        let exitCode = try await run(
-            ["daemon"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
-        ) { daemon in
+        try await withDaemon { daemon in
             try await body()
             let peak = try daemon.peakMemory()
             memory.withLock { $0 = peak }
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
         return memory.withLock { $0 }
     }
 

@@ -4,12 +4,6 @@ import TestLimit
 import TestPostgres
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 @Suite("Daemons without a right", .database, .usualTimeLimit) struct DaemonRefusalTests {
     @Test(
         "A daemon whose listener lacks a right applies requests, logs this once, and is not ready until the grant",
@@ -20,11 +14,7 @@ import Testing
         try await GrantedRole.with(.daemon, owner: owner) { roles in
             let role = roles[0]
             try await owner.execute(script: "REVOKE \(right) FROM \(role.name)")
-            let exitCode = try await RunningBrocot.run(
-                ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
-                until: #""message":"connected""#, databaseURL: role.url, printing: printed
-            ) { daemon in
-                let port = try daemon.probePort
+            try await RunningBrocot.withProbedDaemon(databaseURL: role.url, printing: printed) { _, port in
                 let unready = try await HTTPProbe.wait(for: "/readyz", port: port) {
                     $0.status == 503 && $0.body.contains("permission denied")
                 }
@@ -38,10 +28,8 @@ import Testing
                 #expect(
                     metrics.contains("brocot_connections_lost_total{by=\"listener\"} 0\n"), "its connection is well")
                 try await owner.execute(script: "GRANT \(right) TO \(role.name)")
-                _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
-                daemon.send(SIGTERM)
+                try await HTTPProbe.waitUntilReady(port: port)
             }
-            #expect(exitCode == 0)
         }
         #expect(try await owner.query("SELECT FROM brocot.items").count == 5)
         #expect(printed.text.split(separator: "refuses the query for new requests").count == 2, "\(printed.text)")
@@ -64,23 +52,20 @@ import Testing
             let role = roles[0]
             try await owner.execute(script: "REVOKE INSERT ON brocot.move_log FROM \(role.name)")
             try await owner.execute("SELECT brocot.move('l', 'a', last => true)")
-            let exitCode = try await RunningBrocot.run(
-                ["daemon", "--http", "127.0.0.1:0", "--workers", "1", "--log-format", "json"], in: "/tmp",
-                until: "permission denied for table move_log", databaseURL: role.url, printing: printed
-            ) { daemon in
-                let port = try daemon.probePort
-                _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.body.contains("table move_log") }
+            try await RunningBrocot.withProbedDaemon(
+                ["--workers", "1"], until: "permission denied for table move_log", databaseURL: role.url,
+                printing: printed
+            ) { _, port in
+                try await HTTPProbe.wait(for: "/readyz", port: port) { $0.body.contains("table move_log") }
                 try await eventually(
                     "four batches failed at least",
                     read: { try await HTTPProbe.metric(Self.failedBatches, port: port) },
                     until: { $0 >= 4 })
                 try await owner.execute(script: "GRANT INSERT ON brocot.move_log TO \(role.name)")
                 try await expectApplied(1, on: owner)
-                _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
-                _ = try await HTTPProbe.wait(for: "/metrics", port: port) { $0.body.contains("brocot_asleep 1\n") }
-                daemon.send(SIGTERM)
+                try await HTTPProbe.waitUntilReady(port: port)
+                try await HTTPProbe.wait(for: "/metrics", port: port) { $0.body.contains("brocot_asleep 1\n") }
             }
-            #expect(exitCode == 0)
         }
         #expect(try await owner.query("SELECT FROM brocot.items").count == 1)
         #expect(printed.text.split(separator: "nothing was decided").count == 2, "\(printed.text)")

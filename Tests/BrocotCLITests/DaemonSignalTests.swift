@@ -12,8 +12,8 @@ import Testing
     import Darwin
 #endif
 
-/// A daemon must end no matter what it waits for, within the 10 s that operators are promised. The tests allow more:
-/// ``RunningBrocot/waitUntilItHasEnded()`` says why.
+/// A daemon must end no matter what it waits for, within the 10 s that operators are promised. `withDaemon` sends SIGTERM after its body, and
+/// expects that. The tests allow more: ``RunningBrocot/waitUntilItHasEnded()`` says why.
 @Suite("Daemons that get a signal to end", .usualTimeLimit) struct DaemonSignalTests {
     @Test(
         "A daemon ends with 0 soon after SIGTERM during a slow statement, which is rolled back",
@@ -26,10 +26,9 @@ import Testing
                     'BEGIN PERFORM pg_sleep(60); RETURN NULL; END';
                 CREATE TRIGGER sleep AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION sleep();
                 """)
-        try await expectEnd { daemon in
+        try await RunningBrocot.withDaemon { _ in
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
             try await eventually("the statement runs") { try await !connection.query(Self.sleeping).isEmpty }
-            daemon.send(SIGTERM)
         }
         try await eventually("the statement is over") { try await connection.query(Self.sleeping).isEmpty }
         let counts = try await connection.query(
@@ -47,10 +46,9 @@ import Testing
     func missingStandby() async throws {
         let connection = try await TestDatabase.current.connect()
         let url = "\(TestDatabase.current.url)&options=-c%20synchronous_commit%3Don"
-        try await expectEnd(databaseURL: url) { daemon in
+        try await RunningBrocot.withDaemon(databaseURL: url) { _ in
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
             try await eventually("COMMIT waits") { try await !connection.query(Self.waitingForStandby).isEmpty }
-            daemon.send(SIGTERM)
         }
         #expect(try await connection.query(Self.waitingForStandby).count == 1)
     }
@@ -62,10 +60,9 @@ import Testing
         let connection = try await TestDatabase.current.connect()
         let url = "\(TestDatabase.current.url)&options=-c%20synchronous_commit%3Don"
         let printed = PrintedText()
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--workers", "1", "--idle-timeout", "1"], in: "/tmp", until: "connected", databaseURL: url,
-            printing: printed
-        ) { daemon in
+        try await RunningBrocot.withDaemon(
+            ["--workers", "1", "--idle-timeout", "1"], databaseURL: url, printing: printed
+        ) { _ in
             try await connection.execute(
                 "SELECT count(brocot.move('list ' || n, 'a', last => true)) FROM generate_series(1, 3) AS n")
             // The first COMMIT got no answer in time, and the worker has a new connection.
@@ -89,9 +86,7 @@ import Testing
             try await eventually("what was committed first is there") {
                 try await !connection.query("SELECT FROM brocot.items").isEmpty
             }
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
     }
 
     @Test(
@@ -101,7 +96,7 @@ import Testing
         let (proxy, url) = try FaultProxy.beforeTestDatabase()
         defer { proxy.close() }
         let connection = try await TestDatabase.current.connect()
-        try await expectEnd(databaseURL: url) { daemon in
+        try await RunningBrocot.withDaemon(databaseURL: url) { _ in
             let stop = proxy.nextStop(.beforeAnswer) { statement in requests > 0 && statement.isInTransaction }
             try await connection.execute(
                 """
@@ -120,7 +115,8 @@ import Testing
         let (proxy, url) = try FaultProxy.beforeTestDatabase()
         defer { proxy.close() }
         proxy.freeze()
-        try await expectEnd(["--http", "127.0.0.1:0"], until: "answering HTTP", databaseURL: url) { daemon in
+        try await RunningBrocot.withDaemon(["--http", "127.0.0.1:0"], until: "answering HTTP", databaseURL: url) {
+            daemon in
             try await daemon.waitUntilItHandles(SIGTERM)
         }
     }
@@ -130,7 +126,7 @@ import Testing
         let (proxy, url) = try FaultProxy.beforeTestDatabase()
         defer { proxy.close() }
         let printed = PrintedText()
-        try await expectEnd(databaseURL: url, printing: printed) { _ in
+        try await RunningBrocot.withDaemon(databaseURL: url, printing: printed) { _ in
             proxy.close()
             try await eventually(
                 "the daemon says that it lost its connection", read: { printed.text },
@@ -167,7 +163,7 @@ import Testing
     @Test("A daemon without a terminal ignores SIGHUP", .database)
     func hangup() async throws {
         let connection = try await TestDatabase.current.connect()
-        try await expectEnd { daemon in
+        try await RunningBrocot.withDaemon { daemon in
             daemon.send(SIGHUP)
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
             try await eventually("the item is there") {
@@ -242,19 +238,4 @@ import Testing
         SELECT FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event = 'PgSleep' AND application_name = 'brocot'
         """
-
-    /// Runs a daemon, and sends it SIGTERM after `body`.
-    private func expectEnd(
-        _ options: [String] = [], until text: String = "connected", databaseURL: String = TestDatabase.current.url,
-        printing printed: PrintedText = PrintedText(), _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
-    ) async throws {
-        let exitCode = try await RunningBrocot.run(
-            ["daemon"] + options, in: "/tmp", until: text, databaseURL: databaseURL, printing: printed
-        ) { daemon in
-            try await body(daemon)
-            daemon.send(SIGTERM)
-            try await daemon.waitUntilItHasEnded()
-        }
-        #expect(exitCode == 0)
-    }
 }

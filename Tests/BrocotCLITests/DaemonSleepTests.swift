@@ -4,12 +4,6 @@ import TestLimit
 import TestPostgres
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 /// How daemons tell enqueuers whether one of them sleeps.
 @Suite("Sleep of a daemon", .database, .usualTimeLimit) struct DaemonSleepTests {
     @Test("INSERTs notify a sleeping daemon, and notify nobody after it stops")
@@ -24,25 +18,21 @@ import Testing
             return try await listener.notifications(waitingAtMost: .zero)
                 .contains { $0.senderProcessIdentifier == listener.backendProcessIdentifier }
         }
-        let exitCode = try await run { daemon in
+        try await RunningBrocot.withDaemon { _ in
             try await waitUntil(aDaemonSleeps: true)
             #expect(try await notifies("a"))
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
         #expect(try await aDaemonSleeps() == false)
         #expect(try await !notifies("b"))
     }
 
     @Test("A sleeping daemon sets the sleep flag again after another daemon cleared it")
     func flagClearedByAnotherDaemon() async throws {
-        let exitCode = try await run { daemon in
+        try await RunningBrocot.withDaemon { _ in
             try await waitUntil(aDaemonSleeps: true)
             try await TestDatabase.current.observer.execute("SELECT setval('brocot.sleepers', 1, false)")
             try await waitUntil(aDaemonSleeps: true)
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
     }
 
     @Test("A daemon with work at its start clears the sleep flag that a killed daemon left")
@@ -60,15 +50,13 @@ import Testing
         // Until the worker has its work, the listener can't write the flag: it may be earlier than the worker, and then no worker is busy yet.
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; ALTER SEQUENCE brocot.sleepers INCREMENT 1")
-        let exitCode = try await run { daemon in
+        try await RunningBrocot.withDaemon { _ in
             try await TestDatabase.current.waitUntilSomeSession(waitsFor: connection)
             try await other.execute(script: "ROLLBACK")
             try await waitUntil(aDaemonSleeps: false)
             try await connection.execute("SELECT pg_advisory_unlock(7)")
             try await waitUntil(aDaemonSleeps: true)
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
     }
 
     @Test("A daemon whose role only reads by default applies requests, and sets the sleep flag")
@@ -77,14 +65,12 @@ import Testing
         try await GrantedRole.with(.daemon, owner: owner) { roles in
             try await owner.execute(
                 "ALTER ROLE \(identifier: roles[0].name) SET default_transaction_read_only = on")
-            let exitCode = try await run(databaseURL: roles[0].url) { daemon in
+            try await RunningBrocot.withDaemon(databaseURL: roles[0].url) { _ in
                 try await waitUntil(aDaemonSleeps: true)
                 try await owner.execute("SELECT brocot.move('l', 'a', last => true)")
                 try await expectApplied(1, on: owner)
                 try await waitUntil(aDaemonSleeps: true)
-                daemon.send(SIGTERM)
             }
-            #expect(exitCode == 0)
         }
         #expect(try await owner.query("SELECT FROM brocot.items").count == 1)
         #expect(try await aDaemonSleeps() == false)
@@ -93,7 +79,7 @@ import Testing
     @Test("A sleeping daemon applies the request of a prepared transaction that notified nobody")
     func preparedTransaction() async throws {
         let name = "move_of_\(TestDatabase.current.name)"
-        let exitCode = try await run(databaseURL: TestDatabase.current.url) { daemon in
+        try await RunningBrocot.withDaemon { _ in
             try await waitUntil(aDaemonSleeps: true)
             let connection = try await TestDatabase.current.connect()
             try await connection.execute(
@@ -103,9 +89,7 @@ import Testing
                     """)
             try await connection.execute("COMMIT PREPARED \(literal: name)")
             try await expectApplied(1, on: connection)
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
     }
 }
 
@@ -115,9 +99,7 @@ import Testing
     func longRest() async throws {
         let connection = try await TestDatabase.current.observer
         try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
-        ) { daemon in
+        try await RunningBrocot.withDaemon(["--poll-interval", "0"]) { _ in
             try await expectApplied(1, on: connection)
             // A daemon that still polls the queue, only less often, would poll within this time.
             try await eventually("the daemon's sessions are silent for 6 s", within: .seconds(120)) {
@@ -126,9 +108,7 @@ import Testing
             try await connection.execute("SELECT brocot.move('l', 'second', last => true)")
             try await expectApplied(2, on: connection)
             #expect(try await connection.query("SELECT FROM brocot.items").count == 2)
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
     }
 
     @Test("A daemon with --poll-interval 0 applies a request that was made before its sleep and committed later")
@@ -137,9 +117,7 @@ import Testing
         try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
         let early = try await TestDatabase.current.connect()
         try await early.execute(script: "BEGIN; SELECT brocot.move('l', 'second', last => true)")
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
-        ) { daemon in
+        try await RunningBrocot.withDaemon(["--poll-interval", "0"]) { _ in
             try await expectApplied(1, on: connection)
             try await waitUntil(aDaemonSleeps: true)
             // Without the open transaction, the daemon would rest when its polls are so far apart.
@@ -147,18 +125,14 @@ import Testing
             try await early.execute(script: "COMMIT")
             try await expectApplied(2, on: connection)
             #expect(try await connection.query("SELECT FROM brocot.items").count == 2)
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
     }
 
     @Test("A daemon that rests sets the sleep flag again after another daemon stopped and cleared it")
     func anotherDaemonStops() async throws {
         let connection = try await TestDatabase.current.observer
         try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--poll-interval", "0"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
-        ) { resting in
+        try await RunningBrocot.withDaemon(["--poll-interval", "0"]) { _ in
             try await expectApplied(1, on: connection)
             try await eventually("the daemon's sessions are silent for 4 s", within: .seconds(120)) {
                 try await Self.secondsSinceLastQuery(connection) > 4
@@ -166,9 +140,7 @@ import Testing
             // This is what a daemon does at its end. A whole one would wake the resting daemon at its start too.
             try await SleepFlag.clearAtEnd(on: connection)
             try await waitUntil(aDaemonSleeps: true)
-            resting.send(SIGTERM)
         }
-        #expect(exitCode == 0)
     }
 
     /// Waits until this many polls began, each at least this many milliseconds after the one before.
@@ -196,13 +168,6 @@ import Testing
             """
         ).single().decode(0)
     }
-}
-
-/// Runs a daemon with its usual options.
-private func run(
-    databaseURL: String = TestDatabase.current.url, _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
-) async throws -> Int32? {
-    try await RunningBrocot.run(["daemon"], in: "/tmp", until: "connected", databaseURL: databaseURL, body)
 }
 
 private func aDaemonSleeps() async throws -> Bool {

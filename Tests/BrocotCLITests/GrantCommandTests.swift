@@ -3,12 +3,6 @@ import TestLimit
 import TestPostgres
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 @Suite("brocot grant", .database, .usualTimeLimit) struct GrantCommandTests {
     @Test("brocot grant daemon gives a role all rights to run the daemon, also for a user's table")
     func daemon() async throws {
@@ -21,9 +15,7 @@ import Testing
             #expect(try await BrocotProcess.run("grant", "daemon", role.name).exitCode == 0)
 
             let printed = PrintedText()
-            let exitCode = try await RunningBrocot.run(
-                ["daemon"], in: "/tmp", until: "connected", databaseURL: role.url, printing: printed
-            ) { daemon in
+            try await RunningBrocot.withDaemon(databaseURL: role.url, printing: printed) { _ in
                 try await owner.execute(
                     "SELECT brocot.move_items('l', '{a,b}', last => true, idempotency_key => 'k')")
                 try await owner.execute(
@@ -40,9 +32,7 @@ import Testing
                 #expect(try users.map { try $0.decode(0, as: String.self) } == [role.name])
                 try await Self.wait(
                     for: 1, "SELECT FROM brocot.queue_status WHERE a_daemon_sleeps", owner, printed)
-                daemon.send(SIGTERM)
             }
-            #expect(exitCode == 0)
             #expect(!printed.text.contains("permission denied"), "\(printed.text)")
         }
         let outcomes = try await owner.query("SELECT outcome, error FROM brocot.move_log ORDER BY id")
@@ -213,14 +203,8 @@ import Testing
     private func createCards(on owner: Connection) async throws {
         try await owner.execute(
             script: """
-                CREATE TABLE public.cards (
-                    id bigint PRIMARY KEY, board bigint NOT NULL, rank_num bigint, rank_den bigint,
-                    rank numeric,
-                    UNIQUE (board, rank) DEFERRABLE
-                );
-                INSERT INTO public.cards (id, board) VALUES (1, 1), (2, 1), (3, 2);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                \(RegisteredTable.script(columns: "id bigint PRIMARY KEY, board bigint NOT NULL", item: "id"))
+                INSERT INTO public.cards (id, board) VALUES (1, 1), (2, 1), (3, 2)
                 """)
     }
 }

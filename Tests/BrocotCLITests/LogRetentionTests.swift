@@ -4,23 +4,13 @@ import TestLimit
 import TestPostgres
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 @Suite("Pruning of the log by age", .database, .usualTimeLimit) struct LogRetentionTests {
     @Test("A daemon prunes the log by the given age, with the idempotency keys of the requests") func daemonPrunes()
         async throws
     {
-        let database = TestDatabase.current
-        let connection = try await database.connect()
+        let connection = try await TestDatabase.current.connect()
         try await LoggedRequests.insert(agesInDays: [9, 8, 5, 3, 0], on: connection)
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--log-retention", "4"], in: "/tmp", until: "pruned the log", databaseURL: database.url
-        ) { daemon in daemon.send(SIGTERM) }
-        #expect(exitCode == 0)
+        try await RunningBrocot.withDaemon(["--log-retention", "4"], until: "pruned the log") { _ in }
         #expect(try await LoggedRequests.ids(on: connection) == [4, 5])
         #expect(try await connection.query("SELECT FROM brocot.idempotency_keys").count == 2)
     }
@@ -54,21 +44,16 @@ import Testing
 
     @Test("A daemon with --log-retention 0 prunes nothing, however old it is")
     func keepsForEver() async throws {
-        let database = TestDatabase.current
-        let connection = try await database.connect()
+        let connection = try await TestDatabase.current.connect()
         try await LoggedRequests.insert(agesInDays: [20_000, 9, 0], on: connection)
         try await connection.execute("SELECT setval('brocot.move_requests_id_seq', 3)")
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--log-retention", "0"], in: "/tmp", until: "connected", databaseURL: database.url
-        ) { daemon in
+        try await RunningBrocot.withDaemon(["--log-retention", "0"]) { _ in
             // A daemon that prunes begins with that at its start, before it has decided several requests.
             for number in Int64(4)...8 {
                 try await connection.execute("SELECT brocot.move('l', \(String(number)), last => true)")
                 try await expectApplied(number, on: connection)
             }
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
         #expect(try await LoggedRequests.ids(on: connection) == [1, 2, 3])
     }
 }

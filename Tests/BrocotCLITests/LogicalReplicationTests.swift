@@ -113,7 +113,7 @@ struct LogicalReplicationTests {
         let subscriber = Site(
             url: url,
             connection: try await Connection.connect(
-                ConnectionParameters(url: url), logger: Logger(label: "subscriber") { _ in SwiftLogNoOpLogHandler() }))
+                ConnectionParameters(url: url), logger: .silent))
         for site in [publisher, subscriber] { try await site.createTasks() }
         return (publisher, subscriber)
     }

@@ -3,28 +3,17 @@ import TestLimit
 import TestPostgres
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 @Suite("A daemon with --max-delay", .database, .usualTimeLimit) struct MaxDelayTests {
     @Test(
         "A daemon with --max-delay decides requests that keep arriving in large batches, without waiting for their end")
     func gathers() async throws {
         let connection = try await TestDatabase.current.connect()
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--workers", "1", "--max-delay", "1000"], in: "/tmp", until: "connected",
-            databaseURL: TestDatabase.current.url
-        ) { daemon in
+        try await RunningBrocot.withDaemon(["--workers", "1", "--max-delay", "1000"]) { _ in
             // On a busy machine the next request may come so late that the daemon waits for no more. Then another round shows it.
             try await eventually("ten requests that keep arriving are decided together") {
                 try await Self.largestBatchOfStream(on: connection) >= 10
             }
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
 

@@ -58,7 +58,7 @@ import Testing
         // As after an interruption, `brocot migrate up` applies what is left.
         let interrupted = try #require(plan.output.range(of: "\n-- migrations/0003"))
         try await connection.execute(script: String(plan.output[..<interrupted.lowerBound]))
-        let error = await #expect(throws: PostgresError.self) { try await connection.execute(script: plan.output) }
+        let error = await connection.refusal(ofScript: plan.output)
         #expect(error?.message == "schema brocot exists already")
         #expect(error?.hint == "Run brocot migrate up, and mark this migration as applied.")
         #expect(try await BrocotProcess.run("migrate", "up").exitCode == 0)

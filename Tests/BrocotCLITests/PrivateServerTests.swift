@@ -168,6 +168,6 @@ import Testing
     private func connect(to dev: RunningBrocot) async throws -> Connection {
         let url = try #require(dev.output.firstMatch(of: /postgresql:[^\s']+/)).output
         return try await Connection.connect(
-            ConnectionParameters(url: String(url)), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            ConnectionParameters(url: String(url)), logger: .silent)
     }
 }

@@ -16,7 +16,7 @@ import Testing
         "/metrics has the daemon's metrics with their help, and all of them are documented",
         .database(mostlyWaits: true))
     func metrics() async throws {
-        try await withDaemon { daemon, port in
+        try await RunningBrocot.withProbedDaemon { _, port in
             let connection = try await TestDatabase.current.connect()
             try await connection.execute("SELECT brocot.move_items('letters', '{a,b}', last => true)")
             try await connection.execute("SELECT brocot.move('letters', 'c', before => 'nobody')")
@@ -42,7 +42,7 @@ import Testing
         "The daemon reports in its log format that another program uses the port", .database,
         arguments: ["text", "json"])
     func portInUse(format: String) async throws {
-        try await withDaemon { daemon, port in
+        try await RunningBrocot.withProbedDaemon { _, port in
             let second = try await BrocotProcess.run(
                 "daemon", "--http", "127.0.0.1:\(port)", "--log-format", format)
             #expect(second.exitCode == 1)
@@ -59,16 +59,16 @@ import Testing
         "/readyz fails while the server is away or a standby, and /healthz succeeds all the time", .database(on: .own())
     )
     func readiness() async throws {
-        try await withDaemon { daemon, port in
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
-            _ = try await HTTPProbe.wait(for: "/metrics", port: port) {
+        try await RunningBrocot.withProbedDaemon { _, port in
+            try await HTTPProbe.waitUntilReady(port: port)
+            try await HTTPProbe.wait(for: "/metrics", port: port) {
                 $0.body.contains("brocot_asleep 1\n") && $0.body.contains("brocot_oldest_request_age_seconds 0\n")
             }
             let cluster = TestDatabase.current.cluster
             await cluster.stop()
             let away = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 503 }
             #expect(away.body.hasPrefix("not ready: the listener: "))
-            _ = try await HTTPProbe.wait(for: "/metrics", port: port) {
+            try await HTTPProbe.wait(for: "/metrics", port: port) {
                 $0.body.contains("brocot_asleep 0\n") && $0.body.contains("brocot_oldest_request_age_seconds NaN\n")
             }
             #expect(try await HTTPProbe.get("/healthz", port: port).status == 200)
@@ -78,7 +78,7 @@ import Testing
             let lost = try await HTTPProbe.get("/metrics", port: port).body
             #expect(!lost.contains("brocot_connections_lost_total{by=\"listener\"} 0\n"))
             try await cluster.restartAsStandby()
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+            try await HTTPProbe.wait(for: "/readyz", port: port) {
                 $0.status == 503 && $0.body.contains("is a standby, which can't be written to. Connect to the primary")
             }
         }
@@ -86,8 +86,8 @@ import Testing
 
     @Test("/readyz fails if the schema is newer than the program, or missing", .database(mostlyWaits: true))
     func schemaChanges() async throws {
-        try await withDaemon { daemon, port in
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+        try await RunningBrocot.withProbedDaemon { _, port in
+            try await HTTPProbe.waitUntilReady(port: port)
             let connection = try await TestDatabase.current.connect()
             try await connection.execute(
                 "INSERT INTO brocot.schema_migrations (version, name, checksum, duration) VALUES (9999, 'later', '', '1 s')"
@@ -95,9 +95,9 @@ import Testing
             let newer = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 503 }
             #expect(newer.body.contains("newer than this program"))
             try await connection.execute("DELETE FROM brocot.schema_migrations WHERE version = 9999")
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            try await HTTPProbe.waitUntilReady(port: port)
             try await connection.execute("DROP SCHEMA brocot CASCADE")
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+            try await HTTPProbe.wait(for: "/readyz", port: port) {
                 $0.status == 503 && $0.body.contains("no schema brocot")
             }
             #expect(try await HTTPProbe.get("/healthz", port: port).status == 200)
@@ -110,13 +110,13 @@ import Testing
     func allListsFail() async throws {
         let connection = try await TestDatabase.current.connect()
         try await FailingBoards.fill(5, on: connection)
-        try await withDaemon { daemon, port in
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+        try await RunningBrocot.withProbedDaemon { _, port in
+            try await HTTPProbe.waitUntilReady(port: port)
+            try await HTTPProbe.wait(for: "/readyz", port: port) {
                 $0.status == 503 && $0.body.contains("worker") && $0.body.contains("58P01")
             }
             try await connection.execute("SELECT brocot.move('healthy', 'a', last => true)")
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            try await HTTPProbe.waitUntilReady(port: port)
             try await connection.execute("DROP TRIGGER read_file ON cards")
             try await eventually("all requests are decided") {
                 try await connection.query("SELECT FROM brocot.move_requests").isEmpty
@@ -130,23 +130,17 @@ import Testing
     func lockedTable() async throws {
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "BEGIN; LOCK TABLE brocot.schema_migrations")
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
-            until: "a table is locked; trying again", databaseURL: TestDatabase.current.url
-        ) { daemon in
-            let port = try daemon.probePort
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.body.contains("lock timeout") }
+        try await RunningBrocot.withProbedDaemon(until: "a table is locked; trying again") { _, port in
+            try await HTTPProbe.wait(for: "/readyz", port: port) { $0.body.contains("lock timeout") }
             try await holder.execute(script: "COMMIT")
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            try await HTTPProbe.waitUntilReady(port: port)
             try await holder.execute(script: "BEGIN; LOCK TABLE brocot.schema_migrations")
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.body.contains("lock timeout") }
+            try await HTTPProbe.wait(for: "/readyz", port: port) { $0.body.contains("lock timeout") }
             try await holder.execute(script: "COMMIT")
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            try await HTTPProbe.waitUntilReady(port: port)
             let metrics = try await HTTPProbe.get("/metrics", port: port).body
             #expect(metrics.contains("brocot_connections_lost_total{by=\"listener\"} 0\n"), "\(metrics)")
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
     }
 
     @Test(
@@ -157,10 +151,10 @@ import Testing
         // The tests' servers have it off.
         try await connection.execute(
             "ALTER DATABASE \(identifier: TestDatabase.current.name) SET synchronous_commit = on")
-        try await withDaemon("--workers", "2") { daemon, port in
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+        try await RunningBrocot.withProbedDaemon(["--workers", "2"]) { _, port in
+            try await HTTPProbe.waitUntilReady(port: port)
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+            try await HTTPProbe.wait(for: "/readyz", port: port) {
                 $0.status == 503 && $0.body.contains("waits for a synchronous standby")
             }
             let waiting = try await connection.query(
@@ -178,7 +172,7 @@ import Testing
             try await connection.execute(
                 "ALTER DATABASE \(identifier: TestDatabase.current.name) RESET synchronous_commit")
             try await connection.execute("SELECT pg_terminate_backend(\(process))")
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            try await HTTPProbe.waitUntilReady(port: port)
         }
     }
 
@@ -190,7 +184,7 @@ import Testing
         ) { daemon in
             let port = try daemon.probePort
             #expect(try await HTTPProbe.get("/healthz", port: port).status == 200)
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+            try await HTTPProbe.wait(for: "/readyz", port: port) {
                 $0.status == 503 && $0.body.contains("not started yet: ") && $0.body.contains("Connection refused")
             }
             daemon.send(SIGKILL)
@@ -200,8 +194,8 @@ import Testing
 
     @Test("/healthz fails while a transaction takes too long, and succeeds afterwards", .database)
     func stalled() async throws {
-        try await withDaemon("--stall-after", "1") { daemon, port in
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+        try await RunningBrocot.withProbedDaemon(["--stall-after", "1"]) { _, port in
+            try await HTTPProbe.waitUntilReady(port: port)
             let request = try await StuckRequest()
             // On a busy machine, the listener may stand still for a second too.
             let stalled = try await HTTPProbe.wait(for: "/healthz", port: port) {
@@ -209,32 +203,17 @@ import Testing
             }
             #expect(stalled.body.contains("has made no progress for"))
             try await request.release()
-            _ = try await HTTPProbe.wait(for: "/healthz", port: port) { $0.status == 200 }
+            try await HTTPProbe.wait(for: "/healthz", port: port) { $0.status == 200 }
         }
     }
 
     @Test("Other paths and methods are refused", .database)
     func otherRequests() async throws {
-        try await withDaemon { daemon, port in
+        try await RunningBrocot.withProbedDaemon { _, port in
             #expect(try await HTTPProbe.get("/", port: port).status == 404)
             #expect(try await HTTPProbe.get("/metrics", port: port, method: "POST").status == 405)
             let head = try await HTTPProbe.get("/healthz?verbose", port: port, method: "HEAD")
             #expect(head.status == 200 && head.body == "")
         }
-    }
-
-    // MARK: Steps
-
-    private func withDaemon(
-        _ arguments: String..., body: @escaping @Sendable (RunningBrocot, UInt16) async throws -> Void
-    ) async throws {
-        let exitCode = try await RunningBrocot.run(
-            ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"] + arguments, in: "/tmp",
-            until: #""message":"connected""#, databaseURL: TestDatabase.current.url
-        ) { daemon in
-            try await body(daemon, try daemon.probePort)
-            daemon.send(SIGTERM)
-        }
-        #expect(exitCode == 0)
     }
 }

@@ -3,12 +3,6 @@ import TestLimit
 import TestPostgres
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 @Suite("README.md", .database, .usualTimeLimit) struct ReadmeTests {
     private static let section = "In SQL"
 
@@ -18,9 +12,7 @@ import Testing
         let blocks = try Repository.statements(ofSection: Self.section, in: "README.md")
         try #require(blocks.count == 2)
         let printed = try printedRows()
-        let exitCode = try await RunningBrocot.run(
-            ["daemon"], in: "/tmp", until: "connected", databaseURL: TestDatabase.current.url
-        ) { daemon in
+        try await RunningBrocot.withDaemon { _ in
             for line in blocks[0].split(separator: "\n") {
                 let statement = String(line.prefix { $0 != ";" })
                 switch statement {
@@ -39,9 +31,7 @@ import Testing
                 try await Self.rows(Self.order, connection) == ["(done,milk)", "(groceries,eggs)", "(groceries,bread)"])
             try await connection.execute(script: blocks[1])
             try await Self.waitUntilNothingIsPending(connection)
-            daemon.send(SIGTERM)
         }
-        #expect(exitCode == 0)
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
 

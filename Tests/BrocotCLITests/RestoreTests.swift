@@ -134,7 +134,7 @@ import Testing
                 cluster.installation.program("pg_restore"), ["--exit-on-error", "--dbname=\(url)", "\(file)_\(number)"])
         }
         let target = try await Connection.connect(
-            ConnectionParameters(url: url), logger: Logger(label: "restore") { _ in SwiftLogNoOpLogHandler() })
+            ConnectionParameters(url: url), logger: .silent)
         try await target.execute("SELECT brocot.move('l', 'a', last => true)")
         try await target.execute("INSERT INTO tasks VALUES (1, 1)")
         for command in [["migrate", "verify"], ["doctor"], ["check"], ["daemon", "--drain"]] {
@@ -168,7 +168,7 @@ import Testing
         }
         #expect(reported?.contains(#"schema "brocot" does not exist"#) == true, "\(reported ?? "")")
         let target = try await Connection.connect(
-            ConnectionParameters(url: url), logger: Logger(label: "restore") { _ in SwiftLogNoOpLogHandler() })
+            ConnectionParameters(url: url), logger: .silent)
         try await target.execute("INSERT INTO tasks VALUES (4, 1)")
         let attach = ["attach", "public.tasks", "--item", "id", "--list", "project_id", "--place-rows"]
         for command in [["migrate", "up"], attach, ["daemon", "--drain"], ["check"]] {
@@ -213,7 +213,7 @@ import Testing
         do {
             #expect(try await BrocotProcess.run("migrate", "up", databaseURL: url).exitCode == 0)
             let target = try await Connection.connect(
-                ConnectionParameters(url: url), logger: Logger(label: "restore") { _ in SwiftLogNoOpLogHandler() })
+                ConnectionParameters(url: url), logger: .silent)
             if attachesTables { try await Self.attachTables(in: url, by: target) }
             try await target.execute("DELETE FROM brocot.ordered_tables")
             try await ServerCommand.run(

@@ -5,12 +5,6 @@ import TestLimit
 import TestPostgres
 import Testing
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 @Suite("Row-level security", .database, .usualTimeLimit) struct RowSecurityTests {
     @Test("A daemon reports that row-level security hides requests, and continues with BYPASSRLS")
     func hidden() async throws {
@@ -18,12 +12,8 @@ import Testing
         let printed = PrintedText()
         try await GrantedRole.with(.daemon, owner: owner) { roles in
             let role = roles[0]
-            let exitCode = try await RunningBrocot.run(
-                ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
-                until: #""message":"connected""#, databaseURL: role.url, printing: printed
-            ) { daemon in
-                let port = try daemon.probePort
-                _ = try await HTTPProbe.wait(for: "/metrics", port: port) { $0.body.contains("brocot_asleep 1\n") }
+            try await RunningBrocot.withProbedDaemon(databaseURL: role.url, printing: printed) { _, port in
+                try await HTTPProbe.wait(for: "/metrics", port: port) { $0.body.contains("brocot_asleep 1\n") }
                 try await owner.execute(script: "ALTER TABLE brocot.move_requests ENABLE ROW LEVEL SECURITY")
                 try await owner.execute("SELECT brocot.move('l', 'a', last => true)")
                 let unready = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 503 }
@@ -34,10 +24,8 @@ import Testing
                 #expect(doctor.output.contains("brocot.move_requests"))
                 try await owner.execute(script: "ALTER ROLE \(role.name) BYPASSRLS")
                 try await expectApplied(1, on: owner)
-                _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
-                daemon.send(SIGTERM)
+                try await HTTPProbe.waitUntilReady(port: port)
             }
-            #expect(exitCode == 0)
         }
         #expect(try await owner.query("SELECT FROM brocot.items").count == 1)
         #expect(
@@ -78,19 +66,13 @@ import Testing
         let owner = try await TestDatabase.current.connect()
         try await owner.execute(script: "ALTER TABLE brocot.ordered_tables ENABLE ROW LEVEL SECURITY")
         try await GrantedRole.with(.daemon, owner: owner) { roles in
-            let exitCode = try await RunningBrocot.run(
-                ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
-                until: #""message":"connected""#, databaseURL: roles[0].url
-            ) { daemon in
+            try await RunningBrocot.withProbedDaemon(databaseURL: roles[0].url) { daemon, port in
                 #expect(daemon.output.contains("row-level security applies to this role on brocot.ordered_tables"))
                 #expect(daemon.output.contains("BYPASSRLS"))
-                let port = try daemon.probePort
-                _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+                try await HTTPProbe.wait(for: "/readyz", port: port) {
                     $0.body.contains("row-level security applies to this role on brocot.ordered_tables")
                 }
-                daemon.send(SIGTERM)
             }
-            #expect(exitCode == 0)
         }
     }
 
@@ -118,24 +100,19 @@ import Testing
         let printed = PrintedText()
         try await owner.execute(
             script: """
-                CREATE TABLE public.cards (
-                    id bigint PRIMARY KEY, board bigint, rank_num bigint, rank_den bigint, rank numeric,
-                    UNIQUE (board, id), UNIQUE (board, rank));
+                \(RegisteredTable.script(columns: "id bigint PRIMARY KEY, board bigint, UNIQUE (board, id)", item: "id"))
                 INSERT INTO public.cards (id, board) VALUES (1, 1);
                 ALTER TABLE public.cards ENABLE ROW LEVEL SECURITY;
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
                 SELECT brocot.move('1', '1', last => true, ordered_table => 'public.cards');
                 SELECT brocot.move('l', 'a', last => true);
                 """)
         try await GrantedRole.with(.daemon, owner: owner) { roles in
-            let exitCode = try await RunningBrocot.run(
-                ["daemon", "--log-format", "json"], in: "/tmp", until: "security policy for table \\\"cards\\\"",
-                databaseURL: roles[0].url, printing: printed
-            ) { daemon in
+            try await RunningBrocot.withDaemon(
+                ["--log-format", "json"], until: "security policy for table \\\"cards\\\"", databaseURL: roles[0].url,
+                printing: printed
+            ) { _ in
                 try await expectApplied(2, on: owner)
-                daemon.send(SIGTERM)
             }
-            #expect(exitCode == 0)
         }
         #expect(printed.text.contains(#""next_step":"Give the daemon's role BYPASSRLS"#), "\(printed.text)")
         #expect(try await owner.query("SELECT FROM brocot.move_requests WHERE id = 1").count == 1)
@@ -184,10 +161,8 @@ import Testing
             "SELECT * FROM brocot.pending_lists", "SELECT * FROM brocot.queue_status",
         ]
         for statement in foreign {
-            let error = await #expect(throws: PostgresError.self, "\(statement.text)") {
-                try await connection.execute(statement)
-            }
-            #expect(error?.sqlState == .insufficientPrivilege)
+            let error = await connection.refusal(of: statement)
+            #expect(error?.sqlState == .insufficientPrivilege, "\(statement.text)")
         }
     }
 

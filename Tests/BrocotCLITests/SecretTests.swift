@@ -31,12 +31,10 @@ import Testing
         defer { proxy.close() }
         let roleURL = url.replacing(/\/\/[^@]+@/, with: "//\(role.name):\(password)@")
         let printed = PrintedText()
-        _ = try await RunningBrocot.run(
-            ["daemon", "--log-level", "trace", "--log-format", "json", "--http", "127.0.0.1:0"], in: "/tmp",
-            until: #""message":"connected""#, databaseURL: roleURL, printing: printed
-        ) { daemon in
-            let port = try #require(daemon.output.firstMatch(of: /"port":(\d+)/).flatMap { UInt16($0.1) })
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+        try await RunningBrocot.withProbedDaemon(
+            ["--log-level", "trace"], until: #""message":"connected""#, databaseURL: roleURL, printing: printed
+        ) { daemon, port in
+            try await HTTPProbe.waitUntilReady(port: port)
             try await owner.execute("SELECT brocot.move('l', 'a', before => 'nobody')")
             proxy.serverGoesAway()
             let away = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 503 }
@@ -47,15 +45,14 @@ import Testing
             let limits = try String(contentsOfFile: "\(folder)/limits", encoding: .utf8)
             #expect(limits.contains(/Max core file size\s+0\s+0/))
             try proxy.serverReturns()
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) { $0.status == 200 }
+            try await HTTPProbe.waitUntilReady(port: port)
             // The correct password is refused, because the server has another one now.
             try await owner.execute("ALTER ROLE \(identifier: role.name) PASSWORD 'another'")
             proxy.serverGoesAway()
             try proxy.serverReturns()
-            _ = try await HTTPProbe.wait(for: "/readyz", port: port) {
+            try await HTTPProbe.wait(for: "/readyz", port: port) {
                 $0.body.contains("password authentication failed") && !$0.body.contains(password)
             }
-            daemon.send(SIGTERM)
         }
         #expect(printed.text.contains("password authentication failed"))
         #expect(!printed.text.contains(password))

@@ -55,20 +55,15 @@ import Testing
     func daemons() async throws {
         let owner = try await TestDatabase.current.connect()
         try await GrantedRole.with(.daemon, .requester, owner: owner) { roles in
-            let exitCode = try await RunningBrocot.run(
-                ["daemon", "--http", "127.0.0.1:0", "--log-format", "json"], in: "/tmp",
-                until: #""message":"connected""#, databaseURL: roles[0].url
-            ) { daemon in
-                _ = try await HTTPProbe.wait(for: "/readyz", port: try daemon.probePort) { $0.status == 200 }
+            try await RunningBrocot.withProbedDaemon(databaseURL: roles[0].url) { _, port in
+                try await HTTPProbe.waitUntilReady(port: port)
                 let status = try await BrocotProcess.run("status")
                 #expect(status.output.contains(/daemons +1: version 0\.1\.0 since 2\d\d\d-/), "\(status.output)")
                 let requester = try await BrocotProcess.run("status", databaseURL: roles[1].url)
                 #expect(requester.output.contains("1: version 0.1.0\n"), "\(requester.output)")
                 let doctor = try await BrocotProcess.run("doctor")
                 #expect(doctor.output.contains("ok    daemons     1: version 0.1.0 since 2"), "\(doctor.output)")
-                daemon.send(SIGTERM)
             }
-            #expect(exitCode == 0)
             // A role that only uses this application name does not count as a daemon.
             let pretender = try await Connection.connect(
                 ConnectionParameters(url: roles[1].url + "&application_name=brocot%20daemon%209"),

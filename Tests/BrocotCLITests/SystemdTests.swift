@@ -18,14 +18,12 @@ import Testing
     func lifecycle(kind: String) async throws {
         try await withTemporaryFolder { folder in
             let receiver = try NotifyReceiver(at: kind == "/" ? "\(folder)/notify" : "@\(folder)")
-            let exitCode = try await run(receiver, in: folder) { daemon in
+            try await withDaemon(telling: receiver) {
                 #expect(try await receiver.wait(for: "READY=1").contains("STATUS=Applying requests"))
-                _ = try await receiver.wait(for: "WATCHDOG=1")
-                _ = try await receiver.wait(for: "WATCHDOG=1")
-                daemon.send(SIGTERM)
-                _ = try await receiver.wait(for: "STOPPING=1")
+                try await receiver.wait(for: "WATCHDOG=1")
+                try await receiver.wait(for: "WATCHDOG=1")
             }
-            #expect(exitCode == 0)
+            try await receiver.wait(for: "STOPPING=1")
         }
     }
 
@@ -33,8 +31,8 @@ import Testing
     func watchdog() async throws {
         try await withTemporaryFolder { folder in
             let receiver = try NotifyReceiver(at: "\(folder)/notify")
-            let exitCode = try await run(receiver, in: folder) { daemon in
-                _ = try await receiver.wait(for: "WATCHDOG=1")
+            try await withDaemon(telling: receiver) {
+                try await receiver.wait(for: "WATCHDOG=1")
                 let request = try await StuckRequest()
                 try await request.waitUntilItIsTried()
                 // More than three of the times after which systemd would kill the daemon, and ten of the usual pauses.
@@ -44,10 +42,8 @@ import Testing
                     return .now - last > .seconds(1)
                 }
                 try await request.release()
-                _ = try await receiver.wait(for: "WATCHDOG=1")
-                daemon.send(SIGTERM)
+                try await receiver.wait(for: "WATCHDOG=1")
             }
-            #expect(exitCode == 0)
         }
     }
 
@@ -57,15 +53,13 @@ import Testing
             let receiver = try NotifyReceiver(at: "\(folder)/notify")
             let (proxy, url) = try FaultProxy.beforeTestDatabase()
             defer { proxy.close() }
-            let exitCode = try await run(receiver, in: folder, databaseURL: url) { daemon in
-                _ = try await receiver.wait(for: "READY=1")
+            try await withDaemon(telling: receiver, databaseURL: url) {
+                try await receiver.wait(for: "READY=1")
                 proxy.serverGoesAway()
-                _ = try await receiver.wait(for: "STATUS=Not ready: the listener")
+                try await receiver.wait(for: "STATUS=Not ready: the listener")
                 try proxy.serverReturns()
-                _ = try await receiver.wait(for: "STATUS=Applying requests")
-                daemon.send(SIGTERM)
+                try await receiver.wait(for: "STATUS=Applying requests")
             }
-            #expect(exitCode == 0)
         }
     }
 
@@ -107,25 +101,23 @@ import Testing
             #expect(unit.contains("StartLimitIntervalSec=0"), "however often it takes")
             #expect(try await BrocotProcess.run("migrate", "up").exitCode == 0)
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
-            let exitCode = try await RunningBrocot.run(
-                ["daemon"], in: folder, until: "connected", databaseURL: TestDatabase.current.url
-            ) { daemon in
+            try await RunningBrocot.withDaemon { _ in
                 try await expectApplied(1, on: connection)
-                daemon.send(SIGTERM)
             }
-            #expect(exitCode == 0)
             #expect(try await connection.query("SELECT FROM brocot.items").count == 1)
         }
     }
 
     private static let verifier = "/usr/bin/systemd-analyze"
 
-    private func run(
-        _ receiver: NotifyReceiver, in folder: String, databaseURL: String = TestDatabase.current.url,
-        _ body: @escaping @Sendable (RunningBrocot) async throws -> Void
-    ) async throws -> Int32? {
-        try await RunningBrocot.run(
-            ["daemon", "--stall-after", "1"], in: folder, until: "connected", databaseURL: databaseURL,
-            environment: ["NOTIFY_SOCKET": receiver.address, "WATCHDOG_USEC": "300000"], body)
+    /// Runs a daemon that tells the receiver how it is, as systemd makes one.
+    private func withDaemon(
+        telling receiver: NotifyReceiver, databaseURL: String = TestDatabase.current.url,
+        _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await RunningBrocot.withDaemon(
+            ["--stall-after", "1"], databaseURL: databaseURL,
+            environment: ["NOTIFY_SOCKET": receiver.address, "WATCHDOG_USEC": "300000"]
+        ) { _ in try await body() }
     }
 }

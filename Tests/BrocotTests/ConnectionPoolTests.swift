@@ -9,7 +9,7 @@ import Testing
 @Suite("Connection pool", .database, .usualTimeLimit) struct ConnectionPoolTests {
     private func pool(limit: Int) throws -> ConnectionPool {
         ConnectionPool(
-            try ConnectionParameters(url: TestDatabase.current.url), limit: limit, logger: LibraryFixture.quiet)
+            try ConnectionParameters(url: TestDatabase.current.url), limit: limit, logger: .silent)
     }
 
     private func process(_ pool: ConnectionPool) async throws -> Int32 {
@@ -95,7 +95,7 @@ import Testing
     @Test("A pool lets the next caller try after a connection can't be opened")
     func refusedConnection() async throws {
         let pool = ConnectionPool(
-            try ConnectionParameters(url: "postgresql://127.0.0.1:1/nowhere"), limit: 1, logger: LibraryFixture.quiet)
+            try ConnectionParameters(url: "postgresql://127.0.0.1:1/nowhere"), limit: 1, logger: .silent)
         for _ in 0..<2 {
             #expect(await failureCode { try await pool.perform { _ in } } == .connectionFailed)
         }

@@ -21,7 +21,7 @@ struct LibraryConnectionTests {
     @Test("Connections are opened as needed up to the limit, and used again", .database)
     func limit() async throws {
         let client = try await BrocotClient.connect(
-            TestDatabase.current.url, maximumConnections: 3, logger: LibraryFixture.quiet)
+            TestDatabase.current.url, maximumConnections: 3, logger: .silent)
         #expect(try await connections() == 1)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<60 {
@@ -85,7 +85,7 @@ struct LibraryConnectionTests {
 
     @Test("A closed client has no connections, and refuses later calls", .database)
     func closed() async throws {
-        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
+        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: .silent)
         await client.close()
         #expect(await failureCode { _ = try await client.page(of: "list") } == .clientClosed)
         try await eventually("no connection is open", read: { try await connections() }, until: { $0 == 0 })

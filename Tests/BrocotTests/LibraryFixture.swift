@@ -1,7 +1,6 @@
 import Brocot
 import Daemon
 import LibPQ
-import Logging
 import TestPostgres
 
 /// A client of the running test's database, and a connection to look from outside.
@@ -11,17 +10,15 @@ struct LibraryFixture {
 
     init(maximumConnections: Int = 4) async throws {
         client = try await BrocotClient.connect(
-            TestDatabase.current.url, maximumConnections: maximumConnections, logger: Self.quiet)
+            TestDatabase.current.url, maximumConnections: maximumConnections, logger: .silent)
         connection = try await TestDatabase.current.connect()
     }
-
-    static let quiet = Logger(label: "BrocotTests") { _ in SwiftLogNoOpLogHandler() }
 
     /// Runs a daemon meanwhile.
     static func withDaemon(_ body: () async throws -> Void) async throws {
         let parameters = try ConnectionParameters(url: TestDatabase.current.url)
         let daemon = Task {
-            try await Daemon(DaemonConfiguration(connection: parameters), logger: quiet).run()
+            try await Daemon(DaemonConfiguration(connection: parameters), logger: .silent).run()
         }
         let result: Result<Void, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
@@ -58,14 +55,8 @@ struct LibraryFixture {
     /// Attaches `public.cards`, a table of the user's with an integer `board` and a bigint `id`, and gives it these rows.
     func attachCards(_ cards: [(id: Int, board: Int)] = []) async throws {
         try await connection.execute(
-            script: """
-                CREATE TABLE cards (
-                    id bigint PRIMARY KEY, board integer NOT NULL, title text NOT NULL DEFAULT '',
-                    rank_num bigint, rank_den bigint,
-                    rank numeric,
-                    UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
-                """)
+            script: RegisteredTable.script(
+                columns: "id bigint PRIMARY KEY, board integer NOT NULL, title text NOT NULL DEFAULT ''", item: "id"))
         try await connection.execute(
             "INSERT INTO cards (id, board) SELECT * FROM unnest(\(cards.map(\.id)), \(cards.map(\.board)))")
     }

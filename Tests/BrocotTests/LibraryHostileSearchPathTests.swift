@@ -9,7 +9,7 @@ struct LibraryHostileSearchPathTests {
     @Test("The library changes lists, enqueues and reads under a hostile search_path", .databaseWithHostileSchema)
     func worksAllTheSame() async throws {
         try await HostileSchema.putFirst()
-        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
+        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: .silent)
         try await client.place(["a", "b", "c"], .last, in: "list")
         try await client.move(fromOffsets: [2], toOffset: 0, in: "list")
         try await client.remove(["a"], from: "list")
@@ -32,7 +32,7 @@ struct LibraryHostileSearchPathTests {
                 CREATE TABLE own.notes (note text)
                 """)
         try await administrator.execute("ALTER DATABASE \(identifier: database.name) SET search_path = own, pg_catalog")
-        let client = try await BrocotClient.connect(database.url, logger: LibraryFixture.quiet)
+        let client = try await BrocotClient.connect(database.url, logger: .silent)
         try await client.transaction { transaction in
             try transaction.execute("INSERT INTO notes SELECT now()")
             try transaction.place(["a"], .last, in: "list")
@@ -65,7 +65,7 @@ extension LibraryHostileSearchPathTests {
                 FROM generate_series(1, 4) AS n;
                 """)
         try await OverloadTraps.set()
-        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
+        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: .silent)
         try await client.place(["a", "b", "c"], .last, in: "list")
         try await client.move(fromOffsets: [2], toOffset: 0, in: "list")
         try await client.remove(["a"], from: "list")

@@ -71,7 +71,7 @@ struct LibraryKeyTests {
 
     @Test("With an answer time-out, a call ends if the server answers nothing") func answerTimeout() async throws {
         let client = try await BrocotClient.connect(
-            TestDatabase.current.url, maximumConnections: 1, answerTimeout: .seconds(1), logger: LibraryFixture.quiet)
+            TestDatabase.current.url, maximumConnections: 1, answerTimeout: .seconds(1), logger: .silent)
         let error = await #expect(throws: BrocotError.self) {
             try await client.transaction { transaction in try transaction.execute("SELECT pg_sleep(600)") }
         }

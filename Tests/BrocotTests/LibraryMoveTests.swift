@@ -77,7 +77,7 @@ struct LibraryMoveTests {
         try await TestRole.with("library_mover", owner: fixture.connection) { role in
             let missing = try await AccessGrants.grant(.mover, to: [role.name], on: fixture.connection)
             #expect(missing.isEmpty)
-            let client = try await BrocotClient.connect(role.url, logger: LibraryFixture.quiet)
+            let client = try await BrocotClient.connect(role.url, logger: .silent)
             try await client.place(["a", "b"], .last, in: "list")
             try await client.place(["{c}"], .before("b"), in: "list")
             try await client.place(["b"], .first, in: "other", from: "list")
@@ -143,7 +143,7 @@ struct LibraryMoveTests {
                 UPDATE brocot.ordered_tables SET being_filled = true WHERE name = 'public.cards';
                 ALTER DATABASE \(database) SET \(setting)
                 """)
-        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
+        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: .silent)
         let error = await #expect(throws: BrocotError.self) {
             try await client.place(["1"], .last, in: ListIdentifier(1, of: "public.cards"))
         }

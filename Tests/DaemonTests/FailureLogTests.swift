@@ -1,4 +1,3 @@
-import Logging
 import TestLimit
 import Testing
 
@@ -6,18 +5,17 @@ import Testing
 
 @Suite("Log of repeated failures", .usualTimeLimit) struct FailureLogTests {
     private let start = ContinuousClock.now
-    private let logger = Logger(label: "FailureLogTests") { _ in SwiftLogNoOpLogHandler() }
 
     @Test("A repeated failure is logged once in ten minutes, with the number of suppressed lines")
     func repeated() {
-        var log = FailureLog(logger)
+        var log = FailureLog(.silent)
         let counts = (0..<1_000).compactMap { log.admit("refused", at: start + .seconds($0 * 5)) }
         #expect(counts == [0] + Array(repeating: 119, count: 8))
     }
 
     @Test("A different error is logged at once, and a difference only in details is not")
     func different() {
-        var log = FailureLog(logger)
+        var log = FailureLog(.silent)
         let errors = ["deadlock\nDetail: process 1", "deadlock\nDetail: process 2", "refused"]
         let counts = errors.map { log.admit($0, at: start) }
         #expect(counts == [0, nil, 0])
@@ -25,7 +23,7 @@ import Testing
 
     @Test("A failure after a recovery is logged again, and the recovery has its duration and number of failures")
     func recovered() {
-        var log = FailureLog(logger)
+        var log = FailureLog(.silent)
         for second in 0..<10 { _ = log.admit("refused", at: start + .seconds(second)) }
         let end = log.end(at: start + .seconds(12))
         #expect(end?.duration == .seconds(12))
@@ -36,7 +34,7 @@ import Testing
 
     @Test("A recovery is reported once, and only after a failure")
     func works() {
-        var log = FailureLog(logger)
+        var log = FailureLog(.silent)
         #expect(log.end(at: start) == nil)
         _ = log.admit("refused", at: start)
         #expect(log.end(at: start) != nil)
@@ -45,7 +43,7 @@ import Testing
 
     @Test("A failure that comes and goes is logged at most three times in ten minutes")
     func comingAndGoing() {
-        var log = FailureLog(logger)
+        var log = FailureLog(.silent)
         var failures: [Int] = []
         var ends: [Int] = []
         for second in 0..<1_800 {
@@ -59,7 +57,7 @@ import Testing
 
     @Test("A lasting failure is logged once in ten minutes, also if it came and went before")
     func lastingAfterAll() {
-        var log = FailureLog(logger)
+        var log = FailureLog(.silent)
         for second in 0..<3 {
             _ = log.admit("refused", at: start + .seconds(second))
             _ = log.end(at: start + .seconds(second))
@@ -71,7 +69,7 @@ import Testing
 
     @Test("Failures that are always different are logged at most 48 times in ten minutes")
     func neverTheSame() {
-        var log = FailureLog(logger)
+        var log = FailureLog(.silent)
         let lines = (0..<1_800).filter { log.admit("list \($0)", at: start + .seconds($0)) != nil }
         let first = Array(0..<48)
         #expect(lines == first + first.map { 600 + $0 } + first.map { 1_200 + $0 })
@@ -79,7 +77,7 @@ import Testing
 
     @Test("Only the latest errors are remembered")
     func forgotten() {
-        var log = FailureLog(logger)
+        var log = FailureLog(.silent)
         for number in 0...FailureLog.mostErrors { _ = log.admit("error \(number)", at: start + .seconds(number)) }
         let counts = ["error 1", "error 0"].map { log.admit($0, at: start + .seconds(20)) }
         #expect(counts == [nil, 0])

@@ -22,7 +22,7 @@ struct LogPrunerOrderTests {
         LogPruner(
             configuration: DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url)),
             stopSignal: StopSignal(), deadline: deadline, statistics: DaemonStatistics(),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            logger: .silent)
     }
 
     @Test("Old rows behind thousands of younger rows are pruned")

@@ -15,7 +15,7 @@ import Testing
         configuration.samplingInterval = .milliseconds(50)
         let metrics = PrometheusMetrics()
         let daemon = Daemon(
-            configuration, metrics: metrics, logger: Logger(label: "MetricCountTests") { _ in SwiftLogNoOpLogHandler() }
+            configuration, metrics: metrics, logger: .silent
         )
         let running = Task { try await daemon.run() }
         let result: Result<Void, any Error>

@@ -1,5 +1,4 @@
 import LibPQ
-import Logging
 import TestLimit
 import TestPostgres
 import Testing
@@ -8,7 +7,6 @@ import Testing
     "PgBouncer for tests", .database(migrated: false), .enabled(if: PgBouncer.isInstalled, PgBouncer.missing),
     .usualTimeLimit)
 struct PgBouncerTests {
-    private let logger = Logger(label: "PgBouncerTests") { _ in SwiftLogNoOpLogHandler() }
 
     @Test(
         "PgBouncer forwards statements over TCP and over a Unix socket, and restarts on the same port",
@@ -17,11 +15,11 @@ struct PgBouncerTests {
         let database = TestDatabase.current
         try await PgBouncer.run(.session, before: overTCP ? database.loopbackURL : database.url) { pooler in
             let parameters = try ConnectionParameters(url: pooler.url)
-            let before = try await Connection.connect(parameters, logger: logger)
+            let before = try await Connection.connect(parameters, logger: .silent)
             #expect(try await name(on: before) == database.name)
             try await pooler.restart()
             await #expect(throws: PostgresError.self) { try await name(on: before) }
-            #expect(try await name(on: .connect(parameters, logger: logger)) == database.name)
+            #expect(try await name(on: .connect(parameters, logger: .silent)) == database.name)
         }
     }
 
@@ -29,8 +27,8 @@ struct PgBouncerTests {
     func poolsTransactions() async throws {
         try await PgBouncer.run(.transaction, before: TestDatabase.current.url) { pooler in
             let parameters = try ConnectionParameters(url: pooler.url)
-            let first = try await Connection.connect(parameters, logger: logger)
-            let second = try await Connection.connect(parameters, logger: logger)
+            let first = try await Connection.connect(parameters, logger: .silent)
+            let second = try await Connection.connect(parameters, logger: .silent)
             let process: SQL = "SELECT pg_backend_pid()"
             let sessions = [
                 try await first.query(process).single().decode(0, as: Int.self),

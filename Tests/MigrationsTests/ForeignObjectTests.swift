@@ -226,7 +226,7 @@ struct ForeignObjectTests {
         try await withRole { role, owner in
             let script = try await Migrator(connection: owner).status().script(lockTimeout: .seconds(60))
             try await owner.execute("CREATE SCHEMA brocot AUTHORIZATION \(identifier: role)")
-            let error = await #expect(throws: PostgresError.self) { try await owner.execute(script: script) }
+            let error = await owner.refusal(ofScript: script)
             #expect(error?.message == "schema brocot is not only of this role: schema brocot of role \(role)")
             try await owner.execute("ROLLBACK")
         }

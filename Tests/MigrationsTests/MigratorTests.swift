@@ -229,9 +229,7 @@ import Testing
         let transactions = script.split(separator: "\n-- dir/").dropFirst()
         #expect(transactions.count == 2)
         for transaction in transactions {
-            let error = await #expect(throws: PostgresError.self) {
-                try await connection.execute(script: "-- \(transaction)")
-            }
+            let error = await connection.refusal(ofScript: "-- \(transaction)")
             #expect(error?.sqlState == SQLState(rawValue: "55000"), "\(String(describing: error))")
             #expect(error?.message.hasSuffix("and the database is at 2") == true, "\(String(describing: error))")
             #expect(error?.hint?.contains("brocot migrate plan --sql") == true)
@@ -242,7 +240,7 @@ import Testing
         _ = try await upgrade(to: 3).up()
         try await connection.execute(script: script)
         #expect(try await upgrade(to: 5).status().state == .current)
-        let error = await #expect(throws: PostgresError.self) { try await connection.execute(script: script) }
+        let error = await connection.refusal(ofScript: script)
         #expect(error?.message == "this part of the script begins after migration 3, and the database is at 5")
         try await connection.execute(script: "ROLLBACK")
     }

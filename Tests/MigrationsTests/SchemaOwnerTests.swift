@@ -49,7 +49,7 @@ import Testing
                 .status()
             let script = status.script(lockTimeout: .seconds(60))
             try await superuser.execute(script: script)
-            let error = await #expect(throws: PostgresError.self) { try await superuser.execute(script: script) }
+            let error = await superuser.refusal(ofScript: script)
             #expect(error?.message == "schema brocot exists already")
             try await superuser.execute(script: "ROLLBACK")
             try await expectOwner(role, superuser)

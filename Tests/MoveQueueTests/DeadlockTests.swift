@@ -12,11 +12,8 @@ struct DeadlockTests {
         let fixture = try await QueueFixture()
         try await fixture.connection.execute(
             script: """
-                CREATE TABLE cards (
-                    board text, card text, title text, rank_num bigint, rank_den bigint, rank numeric,
-                    PRIMARY KEY (board, card), UNIQUE (board, rank));
-                INSERT INTO cards (board, card) VALUES ('b', 'x'), ('b', 'y'), ('c', 'z');
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
+                \(RegisteredTable.script(columns: "board text, card text, title text, PRIMARY KEY (board, card)"))
+                INSERT INTO cards (board, card) VALUES ('b', 'x'), ('b', 'y'), ('c', 'z')
                 """)
         return fixture
     }

@@ -153,11 +153,8 @@ struct HeldListTests {
         let fixture = try await fixture()
         try await fixture.connection.execute(
             script: """
-                CREATE TABLE cards (
-                    list text, item text, rank_num bigint, rank_den bigint, rank numeric,
-                    PRIMARY KEY (list, item), UNIQUE (list, rank) DEFERRABLE INITIALLY IMMEDIATE);
+                \(RegisteredTable.script(columns: "list text, item text, PRIMARY KEY (list, item)", list: "list", item: "item"))
                 INSERT INTO cards (list, item) VALUES ('a', 'poison'), ('a', '1');
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{list}', 'item', false);
                 UPDATE brocot.ordered_tables SET on_poison = 'hold';
                 CREATE TRIGGER refuse BEFORE UPDATE ON cards FOR EACH ROW WHEN (NEW.item = 'poison')
                 EXECUTE FUNCTION refuse();

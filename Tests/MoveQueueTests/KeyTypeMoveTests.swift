@@ -57,13 +57,8 @@ struct KeyTypeMoveTests {
 
     private func createTable(_ number: Int, of keys: Keys, _ connection: Connection) async throws {
         try await connection.execute(
-            script: """
-                CREATE TABLE cards_\(number) (
-                    board \(keys.type), card \(keys.type), rank_num bigint, rank_den bigint, rank numeric,
-                    PRIMARY KEY (board, card), UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
-                INSERT INTO brocot.ordered_tables
-                VALUES ('public.cards_\(number)', 'public', 'cards_\(number)', '{board}', 'card', false);
-                """)
+            script: RegisteredTable.script(
+                "public.cards_\(number)", columns: "board \(keys.type), card \(keys.type), PRIMARY KEY (board, card)"))
         for card in keys.values {
             try await connection.execute(
                 """

@@ -14,6 +14,9 @@ struct LockedRowsTests {
         Move(list: ListIdentifier(list, of: table), items: [item], action: .place(.first, from: nil))
     }
 
+    private static let cards = RegisteredTable.script(
+        columns: "list text, item text, PRIMARY KEY (list, item)", list: "list", item: "item")
+
     @Test("Rows that an application has locked delay only their own lists", arguments: ["public.cards", "items"])
     func othersGoOn(table: String) async throws {
         let fixture = try await QueueFixture()
@@ -21,12 +24,8 @@ struct LockedRowsTests {
         if table == "public.cards" {
             try await fixture.connection.execute(
                 script: """
-                    CREATE TABLE cards (
-                        list text, item text, rank_num bigint, rank_den bigint,
-                        rank numeric,
-                        PRIMARY KEY (list, item), UNIQUE (list, rank) DEFERRABLE INITIALLY IMMEDIATE);
-                    INSERT INTO cards (list, item) SELECT 'l' || n, i FROM generate_series(1, 100) AS n, unnest('{x,y}'::text[]) AS i;
-                    INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{list}', 'item', false);
+                    \(Self.cards)
+                    INSERT INTO cards (list, item) SELECT 'l' || n, i FROM generate_series(1, 100) AS n, unnest('{x,y}'::text[]) AS i
                     """)
         }
         try await fixture.enqueue(lists.flatMap { [place("x", in: $0, of: table), place("y", in: $0, of: table)] })
@@ -88,11 +87,8 @@ struct LockedRowsTests {
     private func slowCards(_ fixture: QueueFixture) async throws {
         try await fixture.connection.execute(
             script: """
-                CREATE TABLE cards (
-                    list text, item text, rank_num bigint, rank_den bigint, rank numeric,
-                    PRIMARY KEY (list, item), UNIQUE (list, rank) DEFERRABLE INITIALLY IMMEDIATE);
+                \(Self.cards)
                 INSERT INTO cards SELECT 'a', n, n, 1, n FROM generate_series(1, 60) AS n;
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{list}', 'item', false);
                 CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS
                 $$ BEGIN IF NEW.list <> OLD.list THEN PERFORM pg_sleep(0.01); END IF; RETURN NEW; END $$;
                 CREATE TRIGGER slow BEFORE UPDATE ON cards FOR EACH ROW EXECUTE FUNCTION slow();
@@ -136,19 +132,13 @@ struct LockedRowsTests {
         try await fixture.enqueue([
             Move(list: list, items: (1...60).reversed().map(String.init), action: .place(.first))
         ])
-        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
-        func attempt() async throws -> BatchReport {
-            try await fixture.connection.run { connection throws(BatchFailure) in
-                try transaction.run(
-                    BatchTask(scope: .waitingFor(list), postponed: [], limits: BatchLimits()), ReadProgress(),
-                    on: connection)
-            }
-        }
-        let refused = try await attempt()
+        let refused = try await fixture.runBatch(.waitingFor(list))
         #expect(!refused.hasDecisions && refused.decisions.failures.isEmpty)
         #expect(refused.unavailable == [list])
         // On a busy machine, an attempt may end before anybody sees that it waits.
-        async let decided: Void = eventually("the request is applied") { try await attempt().decisions.applied == 1 }
+        async let decided: Void = eventually("the request is applied") {
+            try await fixture.runBatch(.waitingFor(list)).decisions.applied == 1
+        }
         try await TestDatabase.current.waitUntilBlocked(fixture.connection, by: other)
         try await other.execute(script: "COMMIT")
         try await decided
@@ -168,12 +158,7 @@ struct LockedRowsTests {
                 CREATE TRIGGER note AFTER INSERT ON brocot.items FOR EACH STATEMENT EXECUTE FUNCTION note()
                 """)
         try await fixture.enqueue([Move(list: "l", items: ["a"], action: .place(.last, from: nil))])
-        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
-        _ = try await fixture.connection.run { connection throws(BatchFailure) in
-            try transaction.run(
-                BatchTask(scope: .waitingFor("l"), postponed: [], limits: BatchLimits()), ReadProgress(), on: connection
-            )
-        }
+        try await fixture.runBatch(.waitingFor("l"))
         let seen = try await fixture.connection.query("SELECT array_agg(setting) FROM seen").single()
         #expect(try seen.decode(0, as: [String].self) == ["250ms", "1min"])
     }
@@ -186,13 +171,9 @@ struct LockedRowsTests {
         let app = try await TestDatabase.current.connect()
         try await app.execute(script: "BEGIN; SELECT FROM brocot.items WHERE item = 'x' FOR UPDATE")
         try await fixture.enqueue([place("x", in: "l", of: "items")])
-        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
         func attempt(_ scope: ClaimScope, on connection: Connection) async throws {
             try await connection.execute(script: "SET log_lock_waits = on; SET deadlock_timeout = '1ms'")
-            let report = try await connection.run { connection throws(BatchFailure) in
-                try transaction.run(
-                    BatchTask(scope: scope, postponed: [], limits: BatchLimits()), ReadProgress(), on: connection)
-            }
+            let report = try await fixture.runBatch(scope, on: connection)
             #expect(report.decisions.withLockedRows == ["l"] && report.decisions.failures.isEmpty)
         }
         let other = try await TestDatabase.current.connect()

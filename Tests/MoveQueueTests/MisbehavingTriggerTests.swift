@@ -80,12 +80,8 @@ struct MisbehavingTriggerTests {
         try await fixture.connection.execute(
             script: """
                 DO $$ BEGIN CREATE ROLE nobody; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$;
-                CREATE TABLE cards (
-                    board text, card text, rank_num bigint, rank_den bigint,
-                    rank numeric,
-                    PRIMARY KEY (board, card), UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
+                \(RegisteredTable.cards)
                 INSERT INTO cards (board, card) SELECT 'l' || n % 20, n::text FROM generate_series(1, 40) AS n;
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
                 CREATE FUNCTION misbehave() RETURNS trigger LANGUAGE plpgsql AS
                 $$ BEGIN \(trigger); RETURN NEW; END $$;
                 CREATE TRIGGER misbehave BEFORE UPDATE ON cards FOR EACH ROW
@@ -101,12 +97,8 @@ struct MisbehavingTriggerTests {
         try await fixture.connection.execute("SELECT brocot.pause('public.cards', 'l9')")
         let other = try await TestDatabase.current.connect()
         try await other.execute("SELECT pg_advisory_lock(brocot.list_lock_key('public.cards', 'l8'))")
-        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
-        let report = try await fixture.connection.run { connection throws(BatchFailure) in
-            let scope = ClaimScope.next(from: .beginning, lists: 4, readingAhead: 10, withPartners: false)
-            return try transaction.run(
-                BatchTask(scope: scope, postponed: [], limits: BatchLimits()), ReadProgress(), on: connection)
-        }
+        let report = try await fixture.runBatch(
+            .next(from: .beginning, lists: 4, readingAhead: 10, withPartners: false))
         let lists = ["1", "7", "8", "9"].map { ListIdentifier("l\($0)", of: "public.cards") }
         #expect(report.decisions.count == 2)
         #expect(report.claim.found == 4)
@@ -224,12 +216,8 @@ struct MisbehavingTriggerTests {
         ])
         var limits = BatchLimits()
         limits.statement = .milliseconds(500)
-        let scope = ClaimScope.next(from: .beginning, lists: 10, readingAhead: 20, withPartners: false)
-        let task = BatchTask(scope: scope, postponed: [], limits: limits)
-        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
-        let report = try await fixture.connection.run { connection throws(BatchFailure) in
-            try transaction.run(task, ReadProgress(), on: connection)
-        }
+        let report = try await fixture.runBatch(
+            .next(from: .beginning, lists: 10, readingAhead: 20, withPartners: false), limits: limits)
         #expect(report.claim.locked.count == 10)
         #expect(try await fixture.outcomes() == [healthy[0]: nil])
         #expect(report.decisions.errorOfSuspected?.databaseError?.sqlState == .queryCanceled)
@@ -372,12 +360,8 @@ struct MisbehavingTriggerTests {
         for card in 7...9 { try await fixture.connection.execute(script: "CREATE SEQUENCE attempts_\(card)") }
         let holder = try await lockRow()
         let ids = try await fixture.enqueue((7...9).map { place("\($0)", in: "l\($0)") })
-        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
-        let report = try await fixture.connection.run { connection throws(BatchFailure) in
-            let scope = ClaimScope.next(from: .beginning, lists: 10, readingAhead: 20, withPartners: false)
-            return try transaction.run(
-                BatchTask(scope: scope, postponed: [], limits: BatchLimits()), ReadProgress(), on: connection)
-        }
+        let report = try await fixture.runBatch(
+            .next(from: .beginning, lists: 10, readingAhead: 20, withPartners: false))
         #expect(report.claim.locked.count == 3)
         #expect(try await fixture.pendingIDs() == ids)
         #expect(try await fixture.outcomes().isEmpty)

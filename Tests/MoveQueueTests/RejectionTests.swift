@@ -193,12 +193,8 @@ struct RejectionTests {
         let fixture = try await QueueFixture()
         try await fixture.connection.execute(
             script: """
-                CREATE TABLE cards (
-                    board text, card text, rank_num bigint, rank_den bigint,
-                    rank numeric,
-                    PRIMARY KEY (board, card), UNIQUE (board, rank) DEFERRABLE INITIALLY IMMEDIATE);
-                INSERT INTO cards (board, card) VALUES ('a', 'x'), ('b', 'x');
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
+                \(RegisteredTable.cards)
+                INSERT INTO cards (board, card) VALUES ('a', 'x'), ('b', 'x')
                 """)
         let ids = try await fixture.enqueue([place(["x"], .last, in: "a", from: "b", table: "public.cards")])
         try await fixture.drain()

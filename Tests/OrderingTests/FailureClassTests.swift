@@ -62,13 +62,9 @@ struct FailureClassTests {
         try await holder.execute(script: "CREATE TABLE taken (number bigint); INSERT INTO taken VALUES (1)")
         try await holder.execute(script: "BEGIN; SELECT FROM taken FOR UPDATE")
         try await connection.execute(script: "SET lock_timeout = '50ms'; SET statement_timeout = '500ms'")
-        do {
-            try await connection.execute(script: "DO $$ BEGIN \(body); END $$")
-            Issue.record("\(body) does not fail")
-        } catch {
-            #expect(error.sqlState?.rawValue == state)
-            #expect(FailureClass(.database(error)) == .environment, "\(error)")
-        }
+        let error = try #require(await connection.refusal(ofScript: "DO $$ BEGIN \(body); END $$"))
+        #expect(error.sqlState?.rawValue == state)
+        #expect(FailureClass(.database(error)) == .environment, "\(error)")
     }
 
     @Test("A deadlock inside a function is a failure of the environment", .database)
@@ -80,9 +76,7 @@ struct FailureClassTests {
         try await other.execute(script: "SET deadlock_timeout = '1h'; BEGIN; SELECT pg_advisory_xact_lock(2)")
         async let wait: Void = other.execute(script: "SELECT pg_advisory_xact_lock(1)")
         try await TestDatabase.current.waitUntilBlocked(other, by: connection)
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute(script: "DO $$ BEGIN PERFORM pg_advisory_xact_lock(2); END $$")
-        }
+        let error = await connection.refusal(ofScript: "DO $$ BEGIN PERFORM pg_advisory_xact_lock(2); END $$")
         try await connection.execute(script: "ROLLBACK")
         try await wait
         #expect(error?.sqlState == .deadlockDetected)
@@ -103,9 +97,7 @@ struct FailureClassTests {
         }
         // This session has not opened the file yet.
         let connection = try await TestDatabase.current.connect()
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute(script: "DO $$ BEGIN INSERT INTO audit VALUES (1); END $$")
-        }
+        let error = await connection.refusal(ofScript: "DO $$ BEGIN INSERT INTO audit VALUES (1); END $$")
         #expect(error?.sqlState == .insufficientPrivilege)
         #expect(FailureClass(.database(try #require(error))) == .environment)
     }
@@ -120,12 +112,8 @@ struct FailureClassTests {
             "SELECT lastval()",
             "CREATE TABLE part (x int) PARTITION BY LIST (x); CREATE UNIQUE INDEX ON part ((x + 1))",
         ] {
-            do {
-                try await connection.execute(script: "BEGIN; \(script)")
-                Issue.record("\(script) does not fail")
-            } catch {
-                #expect(FailureClass(.database(error)) == .environment, "\(script): \(error)")
-            }
+            let error = try #require(await connection.refusal(ofScript: "BEGIN; \(script)"), "\(script)")
+            #expect(FailureClass(.database(error)) == .environment, "\(script): \(error)")
             try await connection.execute(script: "ROLLBACK")
         }
     }
@@ -184,14 +172,6 @@ struct FailureClassTests {
     }
 
     private func failure(of script: String) async throws -> OrderingError {
-        let connection = try await TestDatabase.current.connect()
-        do {
-            try await connection.execute(script: script)
-        } catch {
-            return .database(error)
-        }
-        throw UnexpectedSuccess()
+        .database(try #require(try await TestDatabase.current.connect().refusal(ofScript: script)))
     }
-
-    private struct UnexpectedSuccess: Error {}
 }

@@ -13,10 +13,8 @@ struct AnchorHintTests {
         try await caller.createTasks(lists: ["1"], items: ["1"])
         try await caller.connection.execute(
             "UPDATE brocot.ordered_tables SET arrive_now = \(arriveNow) WHERE name = 'public.tasks'")
-        let error = await #expect(throws: PostgresError.self) {
-            try await caller.connection.execute(
-                "SELECT brocot.move_now(1, 1, after => 2, ordered_table => 'public.tasks')")
-        }
+        let error = await caller.connection.refusal(
+            of: "SELECT brocot.move_now(1, 1, after => 2, ordered_table => 'public.tasks')")
         #expect(SQLCaller.code(of: try #require(error)) == .anchorNotFound)
         #expect(error?.hint?.lowercased().contains("its row was deleted") == true)
         #expect(error?.hint?.contains("--arrive-now") == !arriveNow)

@@ -161,10 +161,8 @@ struct ApplyPendingTests {
     /// An ordered table, as `brocot attach` registers it, with rows 1 and 2 in one list.
     static func tasks(ownsRows: Bool) -> String {
         """
-        CREATE TABLE tasks (id int PRIMARY KEY, rank numeric UNIQUE, rank_num bigint, rank_den bigint);
+        \(RegisteredTable.script("public.tasks", columns: "id int PRIMARY KEY", list: nil, item: "id", ownsRows: ownsRows))
         INSERT INTO tasks VALUES (1), (2);
-        INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-        VALUES ('public.tasks', 'public', 'tasks', '{}', 'id', \(ownsRows));
         INSERT INTO brocot.move_requests (ordered_table, items, placement) VALUES ('public.tasks', '{1,2}', 'arrive');
         """
     }

@@ -51,9 +51,7 @@ import Testing
         try await connection.execute("SELECT brocot.apply_pending()")
         #expect(try await text("brocot.cancel(1)") == "false")
         #expect(try await text("SELECT status FROM brocot.request_status(1)") == "applied")
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute("SELECT brocot.cancel(7)")
-        }
+        let error = await connection.refusal(of: "SELECT brocot.cancel(7)")
         #expect(error?.sqlState?.rawValue == "P0002")
         #expect(error?.message == "there is no request 7")
     }
@@ -158,9 +156,7 @@ import Testing
         try await connection.execute("SELECT brocot.move('a', '1', last => true)")
         try await connection.execute("SELECT brocot.apply_pending()")
         try await connection.execute("SELECT brocot.move('a', '2', last => true)")
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute("SELECT brocot.retry(\(id))")
-        }
+        let error = await connection.refusal(of: "SELECT brocot.retry(\(id))")
         #expect(error?.sqlState?.rawValue == "P0002")
         #expect(error?.message == message)
     }

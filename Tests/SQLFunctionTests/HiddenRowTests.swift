@@ -34,10 +34,8 @@ struct HiddenRowTests {
             let before = try await order()
             #expect(before == "0/0 1/1 2/2 3/3 4/4 5/5")
             for _ in 1...2 {
-                let error = await #expect(throws: PostgresError.self) {
-                    try await mover.execute(
-                        script: "SELECT brocot.move_now(\(move), ordered_table => 'public.tasks')")
-                }
+                let error = await mover.refusal(
+                    ofScript: "SELECT brocot.move_now(\(move), ordered_table => 'public.tasks')")
                 #expect(error?.sqlState == .uniqueViolation && error?.constraint == "brocot_tasks_rank")
                 #expect(try await order() == before)
             }
@@ -51,10 +49,8 @@ struct HiddenRowTests {
         try await asMover(policies: "CREATE POLICY odd ON tasks USING (id % 2 = 1)") { mover, order in
             let before = try await order()
             for (move, state) in [("1, 2, last => true", "RK005"), ("1, 1, after => 2", "RK004")] {
-                let error = await #expect(throws: PostgresError.self) {
-                    try await mover.execute(
-                        script: "SELECT brocot.move_now(\(move), ordered_table => 'public.tasks')")
-                }
+                let error = await mover.refusal(
+                    ofScript: "SELECT brocot.move_now(\(move), ordered_table => 'public.tasks')")
                 #expect(error?.sqlState?.rawValue == state)
             }
             try await mover.execute("SELECT brocot.remove_now(1, 2, ordered_table => 'public.tasks')")
@@ -71,9 +67,7 @@ struct HiddenRowTests {
     func noPolicyForUpdate(call: String) async throws {
         try await asMover(policies: "CREATE POLICY readers ON tasks FOR SELECT USING (true)") { mover, order in
             let before = try await order()
-            let error = await #expect(throws: PostgresError.self) {
-                try await mover.execute(script: "SELECT brocot.\(call), ordered_table => 'public.tasks')")
-            }
+            let error = await mover.refusal(ofScript: "SELECT brocot.\(call), ordered_table => 'public.tasks')")
             #expect(error?.sqlState?.rawValue == "55000", "\(String(describing: error))")
             #expect(try await order() == before)
         }
@@ -93,9 +87,7 @@ struct HiddenRowTests {
                 """)
         try await GrantedRole.with(.mover, owner: owner) { roles in
             let mover = try await roles[0].connect()
-            let error = await #expect(throws: PostgresError.self) {
-                try await mover.execute(script: "SELECT brocot.\(call)")
-            }
+            let error = await mover.refusal(ofScript: "SELECT brocot.\(call)")
             #expect(error?.sqlState?.rawValue == "55000", "\(String(describing: error))")
             #expect(try await owner.query("SELECT FROM brocot.items").count == 3)
         }

@@ -41,15 +41,12 @@ struct InvalidKeyTests {
     }
 
     private func direct(_ move: Move, _ caller: SQLCaller) async -> Outcome {
-        do throws(PostgresError) {
-            try await caller.connection.execute(SQLCaller.call(move, suffix: "_now"))
-            return Outcome()
-        } catch {
-            let code = SQLCaller.code(of: error)
-            return Outcome(
-                code: code?.rawValue ?? "failed", state: code == nil ? error.sqlState?.rawValue : nil,
-                message: error.message)
-        }
+        let refusal = await caller.connection.refusal(of: SQLCaller.call(move, suffix: "_now"))
+        guard let error = refusal else { return Outcome() }
+        let code = SQLCaller.code(of: error)
+        return Outcome(
+            code: code?.rawValue ?? "failed", state: code == nil ? error.sqlState?.rawValue : nil,
+            message: error.message)
     }
 
     /// What the daemon, `brocot.apply_pending` and `brocot.move_now` or its kin make of a move. Only the first changes anything in the end.

@@ -1,7 +1,6 @@
 import Brocot
 import Foundation
 import LibPQ
-import Logging
 import MoveQueue
 import Ordering
 import OrderingModel
@@ -77,9 +76,8 @@ struct MoveNowConcurrencyTests {
 
     /// All callers at once, those of the queue too. Those of the library share a client, which has too few connections for all of them.
     private static func callAll(table: String, seed: UInt64) async throws -> [DecidedMove] {
-        let quiet = Logger(label: "SQLFunctionTests") { _ in SwiftLogNoOpLogHandler() }
         let client = try await BrocotClient.connect(
-            TestDatabase.current.url, maximumConnections: libraryCallers, logger: quiet)
+            TestDatabase.current.url, maximumConnections: libraryCallers, logger: .silent)
         let rejected = try await withThrowingTaskGroup(of: [DecidedMove].self) { group in
             for number in 0..<callers {
                 group.addTask { try await call(moves(table, seed &+ UInt64(number))) }

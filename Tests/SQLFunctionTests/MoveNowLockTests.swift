@@ -42,7 +42,7 @@ struct MoveNowLockTests {
         try await other.execute(script: "BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key('\(table)', '1'))")
         try await caller.connection.execute(script: "SET lock_timeout = '50ms'")
         let call: SQL = "SELECT brocot.\(unsafeRaw: change.call), ordered_table => \(table))"
-        let error = await #expect(throws: PostgresError.self) { try await caller.connection.execute(call) }
+        let error = await caller.connection.refusal(of: call)
         #expect(error?.sqlState == .lockNotAvailable)
         try await caller.connection.execute(
             "SELECT brocot.move_now('2', '2', last => true, ordered_table => \(table))")
@@ -100,15 +100,11 @@ struct MoveNowLockTests {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
-                CREATE TABLE days (id int PRIMARY KEY, day date, rank_num bigint, rank_den bigint, rank numeric);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.days', 'public', 'days', '{day}', 'id', false);
+                \(RegisteredTable.script("public.days", columns: "id int PRIMARY KEY, day date", list: "day", item: "id"))
                 SET DateStyle = German;
                 """)
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute(
-                "SELECT brocot.lock_lists('{2026-02-01}'::date[], ordered_table => 'public.days')")
-        }
+        let error = await connection.refusal(
+            of: "SELECT brocot.lock_lists('{2026-02-01}'::date[], ordered_table => 'public.days')")
         #expect(error?.sqlState?.rawValue == "RK002", "\(String(describing: error))")
         #expect(error?.message.hasPrefix("'01.02.2026' is not a date as PostgreSQL prints it") == true)
         _ = try await connection.query(
@@ -148,9 +144,7 @@ struct MoveNowLockTests {
                 CREATE TYPE mood AS ENUM ('good');
                 CREATE FUNCTION spy(text) RETURNS mood LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the cast ran'; END $$;
                 CREATE CAST (text AS mood) WITH FUNCTION spy(text);
-                CREATE TABLE days (id int PRIMARY KEY, mood mood, rank_num bigint, rank_den bigint, rank numeric);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.days', 'public', 'days', '{mood}', 'id', false);
+                \(RegisteredTable.script("public.days", columns: "id int PRIMARY KEY, mood mood", list: "mood", item: "id"))
                 """)
         _ = try await connection.query("SELECT brocot.lock_lists('{good}', ordered_table => 'public.days')")
     }

@@ -12,13 +12,13 @@ struct MoveNowSurroundingsTests {
         arguments: ["date", "day"])
     func dates(type: String) async throws {
         let caller = try await SQLCaller()
+        let events = RegisteredTable.script(
+            "public.events", columns: "list int, on_day \(type), PRIMARY KEY (list, on_day)", list: "list",
+            item: "on_day", ownsRows: true)
         try await caller.connection.execute(
             script: """
                 CREATE DOMAIN day AS date;
-                CREATE TABLE events (
-                    list int, on_day \(type), rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (list, on_day),
-                    UNIQUE (list, rank));
-                INSERT INTO brocot.ordered_tables VALUES ('public.events', 'public', 'events', '{list}', 'on_day', true);
+                \(events)
                 SET DateStyle = 'German';
                 SELECT brocot.move_items_now(
                     1, '{2026-11-23,infinity,0044-03-15 BC}', last => true, ordered_table => 'public.events');
@@ -39,13 +39,13 @@ struct MoveNowSurroundingsTests {
         arguments: ["varchar(3)", "code"]) func longKeys(type: String) async throws
     {
         let caller = try await SQLCaller()
+        let codes = RegisteredTable.script(
+            "public.codes", columns: "list \(type), item \(type), PRIMARY KEY (list, item)", list: "list", item: "item",
+            ownsRows: true)
         try await caller.connection.execute(
             script: """
                 CREATE DOMAIN code AS varchar(3);
-                CREATE TABLE codes (
-                    list \(type), item \(type), rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (list, item),
-                    UNIQUE (list, rank));
-                INSERT INTO brocot.ordered_tables VALUES ('public.codes', 'public', 'codes', '{list}', 'item', true);
+                \(codes)
                 SELECT brocot.make_place_functions('public.codes');
                 """)
         for key in ["abcd", "abc ", "abc", "äöü", "äöü "] {
@@ -187,7 +187,7 @@ struct MoveNowSurroundingsTests {
                 BEGIN; UPDATE tasks SET board = 2, rank = NULL, rank_num = NULL, rank_den = NULL WHERE id = 1
                 """)
         let statement = SQL(unsafeRaw: "SELECT brocot.\(call), ordered_table => 'public.tasks')")
-        async let rejection = Self.rejection(of: statement, on: caller)
+        async let rejection = caller.rejection(of: statement)
         let observer = try await TestDatabase.current.observer
         try await eventually("the call waits for the row") {
             try await !observer.query(
@@ -197,16 +197,6 @@ struct MoveNowSurroundingsTests {
         try await application.execute(script: "COMMIT")
         #expect(try await rejection == .itemNotFound)
         #expect(try await caller.lists(of: "tasks", list: "board", item: "id") == ["1": ["2", "3"]])
-    }
-
-    private static func rejection(of statement: SQL, on caller: SQLCaller) async throws -> Rejection.Code? {
-        do throws(PostgresError) {
-            try await caller.connection.execute(statement)
-            return nil
-        } catch {
-            guard let code = SQLCaller.code(of: error) else { throw error }
-            return code
-        }
     }
 
     @Test(

@@ -67,17 +67,13 @@ struct MoveNowTests {
                     SELECT brocot.move_items_now('a', '{1,2,3}', last => true);
                     BEGIN; SELECT brocot.move_now('a', '2', last => true); SAVEPOINT before
                     """)
-            do {
-                try await connection.execute("SELECT brocot.move_now\(unsafeRaw: arguments)")
-                Issue.record("accepted: \(arguments)")
-            } catch {
-                #expect(error.sqlState?.rawValue == state, "\(arguments)")
-                #expect(error.message.contains(message), "\(arguments): \(error.message)")
-                #expect(error.detail?.contains("of ordered table") == true, "\(arguments)")
-                // Where the name of the table or the place of a new row is the likely reason.
-                let hasHint = state == "RK001" || state == "RK004" && arguments.contains("public.tasks")
-                #expect((error.hint != nil) == hasHint, "\(arguments)")
-            }
+            let error = await connection.refusal(of: "SELECT brocot.move_now\(unsafeRaw: arguments)")
+            #expect(error?.sqlState?.rawValue == state, "\(arguments)")
+            #expect(error?.message.contains(message) == true, "\(arguments): \(error?.message ?? "")")
+            #expect(error?.detail?.contains("of ordered table") == true, "\(arguments)")
+            // Where the name of the table or the place of a new row is the likely reason.
+            let hasHint = state == "RK001" || state == "RK004" && arguments.contains("public.tasks")
+            #expect((error?.hint != nil) == hasHint, "\(arguments)")
             try await connection.execute(
                 script: "ROLLBACK TO before; SELECT brocot.move_now('a', '1', last => true); COMMIT")
             #expect(try await items("a", caller) == ["3", "2", "1"], "\(arguments)")
@@ -120,10 +116,8 @@ struct MoveNowTests {
     func indexOfArray(items: String, option: String, message: String, detail: String) async throws {
         let caller = try await prepared()
         try await caller.connection.execute("SELECT brocot.move_now('a', '4', last => true)")
-        let error = await #expect(throws: PostgresError.self) {
-            try await caller.connection.execute(
-                "SELECT brocot.move_items_now(\(unsafeRaw: items), first => true, \(unsafeRaw: option))")
-        }
+        let error = await caller.connection.refusal(
+            of: "SELECT brocot.move_items_now(\(unsafeRaw: items), first => true, \(unsafeRaw: option))")
         #expect(error?.message == message)
         #expect(error?.detail?.hasPrefix(detail) == true)
     }
@@ -132,13 +126,9 @@ struct MoveNowTests {
     func malformed() async throws {
         let caller = try await prepared()
         for (call, rule) in Self.malformedCalls {
-            do {
-                try await caller.connection.execute("SELECT brocot.\(unsafeRaw: call)")
-                Issue.record("accepted: \(call)")
-            } catch {
-                #expect(error.sqlState?.rawValue == "22023", "\(call)")
-                #expect(error.message.contains(rule), "\(call): \(error.message)")
-            }
+            let error = await caller.connection.refusal(of: "SELECT brocot.\(unsafeRaw: call)")
+            #expect(error?.sqlState?.rawValue == "22023", "\(call)")
+            #expect(error?.message.contains(rule) == true, "\(call): \(error?.message ?? "")")
             #expect(try await items("a", caller) == ["1", "2", "3"], "\(call)")
         }
     }
@@ -149,13 +139,9 @@ struct MoveNowTests {
         for level in ["REPEATABLE READ", "SERIALIZABLE"] {
             for call in ["move_now('a', '1', last => true)", "apply_pending()", "lock_lists('{a}')"] {
                 try await caller.connection.execute(script: "BEGIN ISOLATION LEVEL \(level)")
-                do {
-                    try await caller.connection.execute("SELECT brocot.\(unsafeRaw: call)")
-                    Issue.record("\(level): \(call) was accepted")
-                } catch {
-                    #expect(error.sqlState?.rawValue == "25000", "\(level): \(call)")
-                    #expect(error.message.hasSuffix("and this one is \(level)"), "\(level): \(call)")
-                }
+                let error = await caller.connection.refusal(of: "SELECT brocot.\(unsafeRaw: call)")
+                #expect(error?.sqlState?.rawValue == "25000", "\(level): \(call)")
+                #expect(error?.message.hasSuffix("and this one is \(level)") == true, "\(level): \(call)")
                 try await caller.connection.execute(script: "ROLLBACK")
             }
         }
@@ -182,7 +168,7 @@ struct MoveNowTests {
         if time == "AFTER" {
             try await caller.connection.execute(update)
         } else {
-            let error = await #expect(throws: PostgresError.self) { try await caller.connection.execute(update) }
+            let error = await caller.connection.refusal(of: update)
             #expect(error?.sqlState?.rawValue == "27000")
         }
         let order = try await caller.lists(of: "tasks", list: "board", item: "id")["1"]
@@ -201,9 +187,7 @@ struct MoveNowTests {
                 END $$;
                 CREATE TRIGGER move_up BEFORE INSERT ON tasks FOR EACH ROW EXECUTE FUNCTION move_up();
                 """)
-        let error = await #expect(throws: PostgresError.self) {
-            try await caller.connection.execute("INSERT INTO tasks (id, board) VALUES (2, 1)")
-        }
+        let error = await caller.connection.refusal(of: "INSERT INTO tasks (id, board) VALUES (2, 1)")
         #expect(error?.sqlState?.rawValue == "RK005")
     }
 
@@ -212,10 +196,8 @@ struct MoveNowTests {
         let caller = try await prepared()
         try await caller.connection.execute(
             "UPDATE brocot.ordered_tables SET being_filled = true WHERE name <> 'items'")
-        let error = await #expect(throws: PostgresError.self) {
-            try await caller.connection.execute(
-                "SELECT brocot.move_now(1, 1, last => true, ordered_table => 'public.tasks')")
-        }
+        let error = await caller.connection.refusal(
+            of: "SELECT brocot.move_now(1, 1, last => true, ordered_table => 'public.tasks')")
         #expect(error?.sqlState?.rawValue == "55000")
     }
 
@@ -258,12 +240,12 @@ struct MoveNowTests {
     @Test("A move at once takes keys that are numbers and UUIDs")
     func keys() async throws {
         let caller = try await SQLCaller()
+        let songs = RegisteredTable.script(
+            "public.songs", columns: "playlist uuid, song bigint, PRIMARY KEY (playlist, song)", list: "playlist",
+            item: "song", ownsRows: true)
         try await caller.connection.execute(
             script: """
-                CREATE TABLE songs (playlist uuid, song bigint, rank numeric, rank_num bigint, rank_den bigint, PRIMARY KEY (playlist, song));
-                CREATE UNIQUE INDEX ON songs (playlist, rank);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.songs', 'public', 'songs', '{playlist}', 'song', true);
+                \(songs)
                 SELECT brocot.move_items_now(list, ARRAY[1, 2, 3], last => true, ordered_table => 'public.songs'),
                     brocot.move_now(list, 3, before => 2::smallint, ordered_table => 'public.songs'),
                     brocot.remove_now(list, 1, ordered_table => 'public.songs')

@@ -10,9 +10,7 @@ import Testing
         connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
-                CREATE TABLE cards (id bigint PRIMARY KEY, board text, rank_num bigint, rank_den bigint, rank numeric);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                \(RegisteredTable.cards)
                 SELECT brocot.move('a', '1', last => true), brocot.move('b', '1', last => true),
                     brocot.move('b', '2', last => true), brocot.move('a', '2', last => true);
                 """)
@@ -173,27 +171,17 @@ import Testing
     @Test("pause refuses an unknown table, a list without its table, and an invalid or too long list")
     func refusals() async throws {
         try await connection.execute(
-            script: """
-                CREATE TABLE numbered (id bigint PRIMARY KEY, board bigint, rank_num bigint, rank_den bigint, rank numeric);
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.numbered', 'public', 'numbered', '{board}', 'id', false)
-                """)
+            script: RegisteredTable.script(
+                "public.numbered", columns: "id bigint PRIMARY KEY, board bigint", item: "id"))
         for (call, state) in Self.calls {
-            var refusal: PostgresError?
-            do throws(PostgresError) {
-                try await connection.execute("SELECT \(unsafeRaw: call)")
-            } catch {
-                refusal = error
-            }
+            let refusal = await connection.refusal(of: "SELECT \(unsafeRaw: call)")
             #expect(refusal?.sqlState?.rawValue == state, "\(call)")
         }
     }
 
     @Test("Functions that name an ordered table refuse an unknown one") func unknownTable() async throws {
         for call in ["resume('nope')", "resume('nope', 'a')", "release('a', 'nope')", "lock_lists('{a}', 'nope')"] {
-            let error = await #expect(throws: PostgresError.self, "\(call)") {
-                try await connection.execute(script: "SELECT brocot.\(call)")
-            }
+            let error = await connection.refusal(ofScript: "SELECT brocot.\(call)")
             #expect(error?.message == "there is no ordered table 'nope'", "\(call)")
         }
     }

@@ -87,9 +87,7 @@ import Testing
             try await connection.execute(
                 script: definition.replacing("TO authenticated", with: "TO \(roles[0].name)"))
             try await connection.execute(script: "SET ROLE \(roles[0].name); SELECT public.move_task(2)")
-            let error = await #expect(throws: PostgresError.self) {
-                try await connection.execute("SELECT public.move_task(3)")
-            }
+            let error = await connection.refusal(of: "SELECT public.move_task(3)")
             #expect(error?.sqlState == .insufficientPrivilege)
             try await connection.execute(script: "RESET ROLE")
             #expect(try await order(connection) == [[2, 1], [3]])

@@ -14,12 +14,8 @@ struct RefusingTriggerTests {
     private func makeCards(_ trigger: String) async throws {
         try await connection.execute(
             script: """
-                CREATE TABLE cards (
-                    board text, card text, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card));
-                CREATE UNIQUE INDEX brocot_cards ON cards (board, rank);
+                \(RegisteredTable.cards)
                 INSERT INTO cards SELECT board, n::text, n, 1, n FROM unnest('{bad,good}'::text[]) AS board, generate_series(1, 3) AS n;
-                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
                 SELECT brocot.make_place_functions('public.cards');
                 \(Self.misbehaviour(trigger));
                 CREATE TRIGGER misbehave BEFORE UPDATE ON cards FOR EACH ROW EXECUTE FUNCTION misbehave();
@@ -148,7 +144,7 @@ struct RefusingTriggerTests {
                     GRANT USAGE ON SCHEMA brocot TO \(role.name);
                     GRANT SELECT ON ALL TABLES IN SCHEMA brocot, public TO \(role.name); SET ROLE \(role.name);
                     """)
-            let refusal = await #expect(throws: PostgresError.self) { try await connection.execute("SELECT callers()") }
+            let refusal = await connection.refusal(of: "SELECT callers()")
             #expect(refusal?.sqlState == .insufficientPrivilege)
             #expect(try await caller.pending() == 1)
         }
@@ -165,9 +161,7 @@ struct RefusingTriggerTests {
         for trigger in ["RETURN NULL", "RETURN OLD", "NEW.board := 'elsewhere'", "NEW.rank := 77; NEW.rank_num := 77"] {
             try await connection.execute(script: Self.misbehaviour(trigger))
             for call in calls {
-                let error = await #expect(throws: PostgresError.self, "\(trigger): \(call)") {
-                    try await connection.execute(script: "SELECT brocot.\(call)ordered_table => 'public.cards')")
-                }
+                let error = await connection.refusal(ofScript: "SELECT brocot.\(call)ordered_table => 'public.cards')")
                 let isExpected = ["55000", "23505", "RK005"].contains(error?.sqlState?.rawValue)
                 #expect(isExpected, "\(trigger): \(call): \(String(describing: error))")
                 let cards = try await connection.query(

@@ -18,13 +18,14 @@ struct SQLCaller {
     ///
     /// - Returns: why it is rejected; nil: it is applied.
     func apply(_ move: Move) async throws -> Rejection.Code? {
-        do throws(PostgresError) {
-            try await connection.execute(Self.call(move, suffix: "_now"))
-            return nil
-        } catch {
-            guard let code = Self.code(of: error) else { throw error }
-            return code
-        }
+        try await rejection(of: Self.call(move, suffix: "_now"))
+    }
+
+    /// Why a statement is rejected; nil: it is not.
+    func rejection(of statement: SQL) async throws -> Rejection.Code? {
+        guard let error = await connection.refusal(of: statement) else { return nil }
+        guard let code = Self.code(of: error) else { throw error }
+        return code
     }
 
     /// Asks the queue for a move.

@@ -44,9 +44,7 @@ struct ShadowedNamesTests {
                 SET ROLE \(role); SET search_path = app, pg_catalog
                 """)
         for _ in 1...2 {
-            let error = await #expect(throws: PostgresError.self) {
-                try await connection.execute("SELECT brocot.apply_pending()")
-            }
+            let error = await connection.refusal(of: "SELECT brocot.apply_pending()")
             #expect(error?.sqlState?.rawValue == "42501")
             #expect(try await connection.query("SELECT FROM brocot.move_requests").count == 1)
             try await connection.execute(script: "SET search_path = public")

@@ -12,11 +12,7 @@ struct TenantTests {
             let tenants = roles.map(\.name)
             try await connection.execute(
                 script: """
-                    CREATE TABLE cards (
-                        id integer PRIMARY KEY, board integer, tenant text, rank numeric, rank_num bigint, rank_den bigint);
-                    CREATE UNIQUE INDEX ON cards (board, rank);
-                    INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
-                    VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                    \(RegisteredTable.script(columns: "id integer PRIMARY KEY, board integer, tenant text", item: "id"))
                     INSERT INTO cards (id, board, tenant)
                     VALUES (1, 1, '\(tenants[0])'), (2, 1, '\(tenants[0])'), (3, 2, '\(tenants[1])'), (4, 2, '\(tenants[1])');
                     SELECT brocot.move_items_now(1, ARRAY[1, 2], last => true, ordered_table => 'public.cards'),
@@ -67,9 +63,8 @@ struct TenantTests {
                 "move_now(1, 3, last => true, from_list => 2, ", "move_items_now(2, ARRAY[3, 4], first => true, ",
             ] {
                 try await connection.execute(script: "SET ROLE \(tenant(0))")
-                let error = await #expect(throws: PostgresError.self, "\(call)") {
-                    try await connection.execute("SELECT brocot.\(unsafeRaw: call)ordered_table => 'public.cards')")
-                }
+                let error = await connection.refusal(
+                    of: "SELECT brocot.\(unsafeRaw: call)ordered_table => 'public.cards')")
                 #expect(error?.sqlState?.rawValue == "RK005", "\(call)")
                 #expect(error?.message.hasPrefix("item '3' is not in list") == true, "\(call)")
                 #expect(try await order(connection) == "1,2,3,4", "\(call)")
@@ -81,10 +76,8 @@ struct TenantTests {
     func anchor() async throws {
         try await prepared { connection, tenant in
             try await connection.execute(script: "SET ROLE \(tenant(0))")
-            let error = await #expect(throws: PostgresError.self) {
-                try await connection.execute(
-                    "SELECT brocot.move_now(1, 1, after => 3, ordered_table => 'public.cards')")
-            }
+            let error = await connection.refusal(
+                of: "SELECT brocot.move_now(1, 1, after => 3, ordered_table => 'public.cards')")
             #expect(error?.sqlState?.rawValue == "RK004")
             try await connection.execute("SELECT brocot.remove_now(2, 3, ordered_table => 'public.cards')")
             #expect(try await order(connection) == "1,2,3,4")
@@ -100,13 +93,11 @@ struct TenantTests {
             var errors: [PostgresError] = []
             for list in ["2", "4"] {
                 try await connection.execute(script: "SET ROLE \(tenant(0))")
-                let error = await #expect(throws: PostgresError.self) {
-                    try await connection.execute(
-                        SQL(
-                            unsafeRaw:
-                                "SELECT brocot.\(call.replacing("%", with: list)), from_list => 1, ordered_table => 'public.cards')"
-                        ))
-                }
+                let error = await connection.refusal(
+                    of: SQL(
+                        unsafeRaw:
+                            "SELECT brocot.\(call.replacing("%", with: list)), from_list => 1, ordered_table => 'public.cards')"
+                    ))
                 errors.append(try #require(error))
             }
             #expect(errors.map { $0.sqlState?.rawValue } == ["42501", "42501"])

@@ -82,17 +82,13 @@ import Testing
                 "a move needs exactly one placement, and got at and first"
             ),
         ] {
-            do {
-                try await connection.execute(SQL(unsafeRaw: call))
-                Issue.record("accepted: \(call)")
-            } catch {
-                #expect(error.sqlState == SQLState(rawValue: "22023"), "\(call)")
-                #expect(error.message == message, "\(call)")
-                #expect(
-                    error.hint
-                        == "Give one of before => item, after => item, at => position, first => true, last => true.",
-                    "\(call)")
-            }
+            let error = await connection.refusal(ofScript: call)
+            #expect(error?.sqlState == SQLState(rawValue: "22023"), "\(call)")
+            #expect(error?.message == message, "\(call)")
+            #expect(
+                error?.hint
+                    == "Give one of before => item, after => item, at => position, first => true, last => true.",
+                "\(call)")
         }
     }
 
@@ -108,12 +104,8 @@ import Testing
             ("SELECT brocot.move('l', 'a', first => true, from_list => 'l')", "from_list_is_another_list"),
             ("SELECT brocot.remove('l', '')", "items_are_each_1_to_1024_bytes"),
         ] {
-            do {
-                try await connection.execute(SQL(unsafeRaw: call))
-                Issue.record("accepted: \(call)")
-            } catch {
-                #expect(error.constraint == rule, "\(call)")
-            }
+            let error = await connection.refusal(ofScript: call)
+            #expect(error?.constraint == rule, "\(call)")
         }
     }
 
@@ -122,14 +114,10 @@ import Testing
         let connection = try await TestDatabase.current.connect()
         for item in ["ARRAY['a', 'b']", "'{a,b}'", "'{}'"] {
             for call in ["brocot.move('l', \(item), last => true)", "brocot.remove('l', \(item))"] {
-                do {
-                    try await connection.execute("SELECT \(unsafeRaw: call)")
-                    Issue.record("accepted: \(call)")
-                } catch {
-                    #expect(error.sqlState == SQLState(rawValue: "22023"), "\(call)")
-                    #expect(error.message.hasSuffix("looks like an array"), "\(call)")
-                    #expect(error.hint?.contains("brocot.move_items or brocot.remove_items") == true, "\(call)")
-                }
+                let error = await connection.refusal(ofScript: "SELECT \(call)")
+                #expect(error?.sqlState == SQLState(rawValue: "22023"), "\(call)")
+                #expect(error?.message.hasSuffix("looks like an array") == true, "\(call)")
+                #expect(error?.hint?.contains("brocot.move_items or brocot.remove_items") == true, "\(call)")
             }
         }
     }

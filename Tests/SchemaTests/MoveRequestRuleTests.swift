@@ -102,16 +102,12 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
     {
         let connection = try await TestDatabase.current.connect()
         for rule in BrokenRule.all {
-            do {
-                try await connection.execute(rule.request.insertion)
-                Issue.record("accepted: \(rule.testDescription)")
-            } catch {
-                #expect(error.sqlState == .checkViolation, "\(rule.testDescription)")
-                #expect(error.constraint == rule.name, "\(rule.testDescription)")
-                #expect(
-                    error.message
-                        == "value for domain brocot.well_formed_request violates check constraint \"\(rule.name)\"")
-            }
+            let error = await connection.refusal(of: rule.request.insertion)
+            #expect(error?.sqlState == .checkViolation, "\(rule.testDescription)")
+            #expect(error?.constraint == rule.name, "\(rule.testDescription)")
+            #expect(
+                error?.message
+                    == "value for domain brocot.well_formed_request violates check constraint \"\(rule.name)\"")
         }
         let kept = try await connection.query(
             "SELECT (SELECT count(*) FROM brocot.move_requests) + (SELECT count(*) FROM brocot.idempotency_keys)")
@@ -147,28 +143,22 @@ struct BrokenRule: Sendable, CustomTestStringConvertible {
             """
         }
         #expect(try await connection.execute(insertion(400_000)) == 1)
-        let error = await #expect(throws: PostgresError.self) { try await connection.execute(insertion(1_000_000)) }
+        let error = await connection.refusal(of: insertion(1_000_000))
         #expect(error?.constraint == "items_are_each_1_to_1024_bytes")
     }
 
     @Test("NULL is refused in each required column") func refusesNull() async throws {
         let connection = try await TestDatabase.current.connect()
         for column in ["ordered_table", "list", "items", "placement", "missing", "requested_at"] {
-            do {
-                try await connection.execute(MoveRequest(column, [column: "NULL"]).insertion)
-                Issue.record("accepted: NULL as \(column)")
-            } catch {
-                #expect(error.sqlState == .notNullViolation, "\(column)")
-                #expect(error.column == column)
-            }
+            let error = await connection.refusal(of: MoveRequest(column, [column: "NULL"]).insertion)
+            #expect(error?.sqlState == .notNullViolation, "\(column)")
+            #expect(error?.column == column)
         }
     }
 
     @Test("A sender can't choose the id of a request") func refusesChosenIDs() async throws {
         let connection = try await TestDatabase.current.connect()
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute(MoveRequest("id", ["id": "7"]).insertion)
-        }
+        let error = await connection.refusal(of: MoveRequest("id", ["id": "7"]).insertion)
         // generated_always
         #expect(error?.sqlState?.rawValue == "428C9")
     }

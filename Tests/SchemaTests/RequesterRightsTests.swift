@@ -17,10 +17,8 @@ import Testing
             let status = try await connection.query("SELECT status FROM brocot.request_status(1)").single()
             #expect(try status.decode(0, as: String.self) == "pending")
             // The server checks the rules without asking for rights on their domain.
-            let refused = await #expect(throws: PostgresError.self) {
-                try await connection.execute(
-                    "INSERT INTO brocot.move_requests (items, placement) VALUES ('{a,a}', 'last')")
-            }
+            let refused = await connection.refusal(
+                of: "INSERT INTO brocot.move_requests (items, placement) VALUES ('{a,a}', 'last')")
             #expect(refused?.constraint == "items_are_distinct")
         }
     }
@@ -35,9 +33,7 @@ import Testing
                     REVOKE SELECT ON SEQUENCE brocot.sleepers FROM \(role); SET ROLE \(role)
                     """)
             if connection.serverVersion < 170_000 {
-                let error = await #expect(throws: PostgresError.self) {
-                    try await connection.execute("SELECT brocot.move('l', 'a', first => true)")
-                }
+                let error = await connection.refusal(of: "SELECT brocot.move('l', 'a', first => true)")
                 #expect(error?.sqlState == .insufficientPrivilege)
                 #expect(error?.message.contains("permission denied for sequence sleepers") == true)
             } else {

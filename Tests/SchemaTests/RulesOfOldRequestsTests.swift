@@ -33,7 +33,7 @@ struct RulesOfOldRequestsTests {
         ).single()
         #expect(try rule.decode(0, as: Bool.self))
         for (statement, name) in Self.refused {
-            let error = await #expect(throws: PostgresError.self) { try await connection.execute(statement) }
+            let error = await connection.refusal(of: statement)
             #expect(error?.constraint == name)
         }
         let duplicate = try await connection.query("SELECT brocot.remove('l', 'a', idempotency_key => 'key')").single()

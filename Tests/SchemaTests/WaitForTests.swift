@@ -54,14 +54,12 @@ import Testing
         arguments: [("", ""), ("SAVEPOINT s;", ""), ("SAVEPOINT s;", "RELEASE s;")])
     func isRefusedInTheTransactionThatMadeTheRequest(savepoint: String, release: String) async throws {
         let connection = try await TestDatabase.current.connect()
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute(
-                script: """
-                    BEGIN; \(savepoint)
-                    SELECT brocot.move('l', 'a', last => true); \(release)
-                    CALL brocot.wait_for(currval('brocot.move_requests_id_seq'))
-                    """)
-        }
+        let error = await connection.refusal(
+            ofScript: """
+                BEGIN; \(savepoint)
+                SELECT brocot.move('l', 'a', last => true); \(release)
+                CALL brocot.wait_for(currval('brocot.move_requests_id_seq'))
+                """)
         #expect(error?.sqlState?.rawValue == "55000")
         #expect(error?.message.contains("was made in this transaction") == true)
         #expect(error?.hint?.contains("Commit first") == true)
@@ -72,9 +70,7 @@ import Testing
     func transactionBlock() async throws {
         let connection = try await TestDatabase.current.connect()
         let id = try await enqueue(connection)
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute(script: "BEGIN; CALL brocot.wait_for(\(id))")
-        }
+        let error = await connection.refusal(ofScript: "BEGIN; CALL brocot.wait_for(\(id))")
         #expect(error?.sqlState?.rawValue == "2D000")
         try await connection.execute(script: "ROLLBACK")
         try await decide(id, outcome: "applied", errorCode: nil, connection)
@@ -102,9 +98,7 @@ import Testing
 
     @Test("brocot.wait_for refuses an unknown request") func refusesAnUnknownRequest() async throws {
         let connection = try await TestDatabase.current.connect()
-        let error = await #expect(throws: PostgresError.self) {
-            try await connection.execute("CALL brocot.wait_for(4711)")
-        }
+        let error = await connection.refusal(of: "CALL brocot.wait_for(4711)")
         #expect(error?.sqlState?.rawValue == "P0002")
         #expect(error?.message == "there is no request 4711")
     }

@@ -31,12 +31,18 @@ package struct HTTPProbe: Sendable {
     }
 
     /// Asks until the answer is as expected, for two minutes at most.
+    @discardableResult
     package static func wait(
         for path: String, port: UInt16, until isExpected: (HTTPProbe) -> Bool
     ) async throws -> HTTPProbe {
         try await eventually(
             "\(path) is answered as expected", within: .seconds(120),
             read: { try await get(path, port: port) }, until: isExpected)
+    }
+
+    /// Asks until the daemon is ready, for two minutes at most.
+    package static func waitUntilReady(port: UInt16) async throws {
+        try await wait(for: "/readyz", port: port) { $0.status == 200 }
     }
 
     /// The value of a metric without labels.

@@ -44,6 +44,7 @@ package final class NotifyReceiver: Sendable {
     }
 
     /// Waits until an assignment has arrived, and returns all those up to then.
+    @discardableResult
     package func wait(for assignment: String) async throws -> [String] {
         var all: [String] = []
         return try await eventually(

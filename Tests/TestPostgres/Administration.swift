@@ -25,6 +25,6 @@ enum Administration {
 
     static func connect(to url: String) async throws -> Connection {
         try await Connection.connect(
-            ConnectionParameters(url: url), logger: Logger(label: "TestPostgres") { _ in SwiftLogNoOpLogHandler() })
+            ConnectionParameters(url: url), logger: .silent)
     }
 }

@@ -1,6 +1,5 @@
 import Administration
 import LibPQ
-import Logging
 import Ordering
 
 /// Tasks of projects, attached. Many tests begin with such a table, and to attach it takes a tenth of a second.
@@ -17,7 +16,6 @@ package enum AttachedTasks {
 
     static func make(on connection: Connection) async throws {
         try await connection.execute(script: script)
-        let logger = Logger(label: "TestPostgres") { _ in SwiftLogNoOpLogHandler() }
-        _ = try await Attachment(definition, connection: connection, logger: logger).run()
+        _ = try await Attachment(definition, connection: connection, logger: .silent).run()
     }
 }

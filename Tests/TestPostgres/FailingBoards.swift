@@ -6,11 +6,8 @@ package enum FailingBoards {
     package static func fill(_ boards: Int, on connection: Connection) async throws {
         try await connection.execute(
             script: """
-                CREATE TABLE cards (
-                    board text, card text, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card),
-                    UNIQUE (board, rank) DEFERRABLE);
+                \(RegisteredTable.cards)
                 INSERT INTO cards (board, card) SELECT n::text, 'x' FROM generate_series(1, \(boards)) AS n;
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
                 CREATE FUNCTION read_file() RETURNS trigger LANGUAGE plpgsql AS
                     $$ BEGIN PERFORM pg_read_file('/nowhere'); RETURN NEW; END $$;
                 CREATE TRIGGER read_file BEFORE UPDATE ON cards FOR EACH ROW EXECUTE FUNCTION read_file();

@@ -1,3 +1,5 @@
+import LibPQ
+
 /// Says why `body` fails, as its error describes itself.
 ///
 /// - Parameters:
@@ -12,5 +14,27 @@ package func refusal<Result>(
         return nil
     } catch {
         return "\(error)"
+    }
+}
+
+extension Connection {
+    /// The error with which the server refuses a statement; nil if it accepts it.
+    package func refusal(of statement: SQL) -> PostgresError? {
+        do {
+            try execute(statement)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// The error with which the server refuses a script; nil if it accepts it.
+    package func refusal(ofScript script: String) -> PostgresError? {
+        do {
+            try execute(script: script)
+            return nil
+        } catch {
+            return error
+        }
     }
 }

@@ -10,10 +10,7 @@ import Testing
 struct ApplicationStatementTests {
     /// The SQLSTATE with which a script fails.
     private func state(of script: String, on connection: Connection) async -> String? {
-        let error = await #expect(throws: PostgresError.self, "\(script)") {
-            try await connection.execute(script: script)
-        }
-        return error?.sqlState?.rawValue
+        await connection.refusal(ofScript: script)?.sqlState?.rawValue
     }
 
     @Test(
@@ -177,7 +174,7 @@ struct ApplicationStatementTests {
             try await fixture.texts("SELECT error_code FROM brocot.move_log ORDER BY id")
                 == ["invalid_key", "invalid_key"])
         #expect(try await fixture.order() == ["1", "2"])
-        _ = try await fixture.repair("SELECT", placingRows: true)
+        try await fixture.repairAsRegistered(placingRows: true)
         try await fixture.connection.execute("SELECT brocot.apply_pending()")
         #expect(try await fixture.order() == ["1", "2", "3"])
     }

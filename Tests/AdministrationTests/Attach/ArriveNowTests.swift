@@ -170,9 +170,7 @@ struct ArriveNowTests {
                     INSERT INTO tasks VALUES (5, 2, false, 'same');
                     CREATE TRIGGER code BEFORE UPDATE ON tasks FOR EACH ROW EXECUTE FUNCTION code();
                     """)
-            let error = await #expect(throws: PostgresError.self) {
-                try await connection.execute(script: "INSERT INTO tasks VALUES (6, 2)")
-            }
+            let error = await connection.refusal(ofScript: "INSERT INTO tasks VALUES (6, 2)")
             #expect(error?.constraint == "tasks_code_key")
         }
     }

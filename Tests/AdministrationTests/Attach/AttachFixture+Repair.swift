@@ -33,14 +33,38 @@ extension AttachFixture {
     /// Damages an attached table, looks what is found, repairs it, and looks that nothing is left but what the daemon does.
     func repair(_ damage: String, placingRows: Bool = false) async throws -> [String] {
         try await connection.execute(script: damage)
-        let repair = TableRepair(connection: connection, logger: Self.logger)
-        let definition = try #require(try await repair.definitions(named: "public.tasks").first)
-        let findings = try await repair.findings(of: definition)
-        try await repair.repair(definition, findings, placingRows: placingRows)
-        let left = try await repair.findings(of: definition)
-        #expect(left.checkedTable?.isRepairable == false, "\(damage)")
-        return findings.lines(placingRows: placingRows)
+        return try await repairAsRegistered(placingRows: placingRows).lines(placingRows: placingRows)
     }
+
+    /// Repairs a table as the registry has it, and looks that nothing is left but what the daemon does. Returns what was found.
+    @discardableResult
+    func repairAsRegistered(_ name: String = "public.tasks", placingRows: Bool = false) async throws -> TableFindings {
+        let definition = try await registered(name)
+        let found = try await findings(of: definition)
+        try await repair(found, of: definition, placingRows: placingRows)
+        let left = try await findings(of: definition)
+        #expect(left.checkedTable?.isRepairable == false, "\(left.lines())")
+        return found
+    }
+
+    /// What `brocot check` finds of a table.
+    func findings(of definition: OrderDefinition = definition()) async throws -> TableFindings {
+        try await tableRepair.findings(of: definition)
+    }
+
+    /// Repairs what was found.
+    func repair(
+        _ findings: TableFindings, of definition: OrderDefinition = definition(), placingRows: Bool = false
+    ) async throws {
+        try await tableRepair.repair(definition, findings, placingRows: placingRows)
+    }
+
+    /// A table as the registry has it.
+    func registered(_ name: String = "public.tasks") async throws -> OrderDefinition {
+        try #require(try await tableRepair.definitions(named: name).first)
+    }
+
+    private var tableRepair: TableRepair { TableRepair(connection: connection, logger: .silent) }
 
     /// Gives the repaired table the rows and ranks of ``withRows()``, for the next damage.
     func restoreRows() async throws {

@@ -1,5 +1,4 @@
 import LibPQ
-import Logging
 import Ordering
 import TestPostgres
 
@@ -8,7 +7,6 @@ import TestPostgres
 /// A test's database with tables of a user's, which are attached as the command does it.
 struct AttachFixture {
     let connection: Connection
-    static let logger = Logger(label: "attach") { _ in SwiftLogNoOpLogHandler() }
 
     /// Runs these statements first.
     init(_ script: String) async throws {
@@ -22,6 +20,13 @@ struct AttachFixture {
     /// Tasks of projects, which a title tells apart.
     static let tasks = AttachedTasks.script
 
+    /// Tasks in two partitions: project 1 in `tasks_1`, and project 2 in `tasks_2`.
+    static let partitionedTasks = """
+        CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
+        CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
+        CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
+        """
+
     static func definition(
         table: String = "tasks", rank: String = "rank", lists: [String] = ["project_id"], item: String = "id",
         ownsRows: Bool = false, visible: String? = nil, arrive: OrderDefinition.Arrival = .last,
@@ -32,7 +37,7 @@ struct AttachFixture {
             ownsRows: ownsRows, visible: visible, arrive: arrive, arriveNow: arriveNow)
     }
 
-    var attacher: Attacher { Attacher(connection: connection, logger: Self.logger) }
+    var attacher: Attacher { Attacher(connection: connection, logger: .silent) }
 
     /// Attaches the table, and returns how many steps there were.
     @discardableResult
@@ -42,7 +47,7 @@ struct AttachFixture {
     ) async throws -> Int {
         try await Attachment(
             definition, orderedBy: orderBy, placingAllRows: placingAllRows, mayChangeOptions: mayChangeOptions,
-            connection: connection, logger: Self.logger
+            connection: connection, logger: .silent
         ).run().steps.count
     }
 
@@ -55,7 +60,7 @@ struct AttachFixture {
 
     func detach(_ definition: OrderDefinition = definition(), droppingColumns: Bool = true) async throws {
         try await Detachment(
-            definition.names, droppingColumns: droppingColumns, connection: connection, logger: Self.logger
+            definition.names, droppingColumns: droppingColumns, connection: connection, logger: .silent
         ).run()
     }
 

@@ -223,7 +223,7 @@ struct AttachRefusalTests {
     @Test("An order of the existing rows that the server does not understand is refused") func orderBy() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let columns = try await fixture.attacher.plan(AttachFixture.definition()).columns
-        let filling = Filling(columns, connection: fixture.connection, logger: AttachFixture.logger)
+        let filling = Filling(columns, connection: fixture.connection, logger: .silent)
         try await filling.check(order: "title COLLATE \"C\" DESC NULLS LAST, project_id")
         let unknown = await refusal { try await filling.check(order: "nope") }
         #expect(unknown == "--order-by is not valid: column \"nope\" does not exist. Nothing was changed.")
@@ -265,12 +265,7 @@ struct AttachRefusalTests {
 
     @Test("A table of which a partition is detached in part is refused, and the command that finishes this is named")
     func pendingDetach() async throws {
-        let fixture = try await AttachFixture(
-            """
-            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
-            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
-            CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
-            """)
+        let fixture = try await AttachFixture(AttachFixture.partitionedTasks)
         let reader = try await TestDatabase.current.connect()
         try await reader.execute(script: "BEGIN; SELECT FROM tasks")
         // Its second transaction waits for the reader.
@@ -349,7 +344,7 @@ struct AttachRefusalTests {
             "SELECT set_config('application_name', 'squatter', false), pg_advisory_lock(\(CommandLock.advisoryLock.key))"
         )
         let attacher = Attacher(
-            connection: fixture.connection, logger: AttachFixture.logger, patience: .milliseconds(200))
+            connection: fixture.connection, logger: .silent, patience: .milliseconds(200))
         let error = await #expect(throws: AttachError.self) {
             try await attacher.exclusively { () async throws(AttachError) in Issue.record("it ran") }
         }

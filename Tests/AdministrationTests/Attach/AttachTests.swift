@@ -226,7 +226,7 @@ import Testing
             try await fixture.connection.execute(script: "INSERT INTO tasks (project_id, title) VALUES (1, 'new')")
             let plan = try await Attachment(
                 AttachFixture.definition(), placingAllRows: placesAllRows, connection: fixture.connection,
-                logger: AttachFixture.logger
+                logger: .silent
             ).plan()
             #expect(plan.rowsToPlace == (placesAllRows ? .all : .keptOrder(unplaced: 2)))
             try await fixture.attach(orderBy: "title", placingAllRows: placesAllRows)
@@ -279,7 +279,7 @@ import Testing
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; SELECT FROM tasks")
         let attacher = Attacher(
-            connection: fixture.connection, logger: AttachFixture.logger, lockTimeout: .milliseconds(20), attempts: 2)
+            connection: fixture.connection, logger: .silent, lockTimeout: .milliseconds(20), attempts: 2)
         let step = try await attacher.plan(AttachFixture.definition()).steps[0]
         let error = await #expect(throws: AttachError.self) {
             try await attacher.run(step, on: AttachFixture.definition().names)

@@ -28,8 +28,7 @@ import Testing
     }
 
     private func reason(_ definition: OrderDefinition, _ fixture: AttachFixture) async throws -> String? {
-        let findings = try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-            .findings(of: definition)
+        let findings = try await fixture.findings(of: definition)
         guard case .refused(let reason) = findings else { return nil }
         return reason
     }
@@ -120,14 +119,13 @@ import Testing
         let faults = OrderFaults(of: definition, on: table).all
         #expect(faults.count == 1 && !faults[0].advice.contains("Drop"), "\(faults)")
         try await fixture.connection.execute(script: statement)
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let found = try await repair.findings(of: definition)
+        let found = try await fixture.findings()
         #expect(
             found.lines().contains {
                 $0.contains("removal of trigger zzz_brocot_rank_arrive of partition public.tasks_1")
             })
-        try await repair.repair(definition, found, placingRows: false)
-        #expect(try await repair.findings(of: definition).areRight)
+        try await fixture.repair(found)
+        #expect(try await fixture.findings().areRight)
         #expect(try await fixture.texts("SELECT id FROM tasks ORDER BY rank") == ["4", "3", "2", "1"])
         try await fixture.connection.execute(script: "INSERT INTO tasks VALUES (5, 1), (6, 2)")
         #expect(try await fixture.requests() == ["public.tasks 1 {5} arrive", "public.tasks 2 {6} arrive"])

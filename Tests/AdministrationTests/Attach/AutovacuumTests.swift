@@ -27,7 +27,7 @@ import Testing
             DELETE FROM tasks WHERE id > 10;
             """)
         let attacher = Attacher(
-            connection: fixture.connection, logger: AttachFixture.logger, lockTimeout: .milliseconds(20), attempts: 10)
+            connection: fixture.connection, logger: .silent, lockTimeout: .milliseconds(20), attempts: 10)
         let step = try await attacher.plan(AttachFixture.definition()).steps[0]
         #expect(step.lock == .accessExclusive)
         try await eventually("an autovacuum works on the table") {

@@ -20,8 +20,7 @@ import Testing
                     GRANT \(role.name) TO postgres; GRANT CREATE ON SCHEMA public TO \(role.name);
                     ALTER TABLE tasks OWNER TO \(role.name); ALTER TABLE tasks_1 OWNER TO \(role.name)
                     """)
-            let findings = try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-                .findings(of: definition)
+            let findings = try await fixture.findings(of: definition)
             let right = #"the right of \#(role.name) to execute function brocot."keep_public.tasks""#
             #expect(findings.isRepairable && findings.lines().contains { $0.contains(right) }, "\(findings.lines())")
             let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
@@ -39,8 +38,7 @@ import Testing
         try await TestRole.with("owner", owner: fixture.connection) { role in
             try await fixture.connection.execute(
                 script: "GRANT \(role.name) TO postgres; ALTER TABLE tasks OWNER TO \(role.name)")
-            let findings = try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-                .findings(of: AttachFixture.definition())
+            let findings = try await fixture.findings()
             #expect(findings.lines() == ["all is right"])
         }
     }

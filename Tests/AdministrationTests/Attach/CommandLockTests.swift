@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The lock of attach, detach and repair", .database, .usualTimeLimit) struct CommandLockTests {
     private func lock(_ connection: Connection) -> CommandLock {
-        CommandLock(connection: connection, logger: AttachFixture.logger, patience: .seconds(60))
+        CommandLock(connection: connection, logger: .silent, patience: .seconds(60))
     }
 
     private func endSession(of connection: Connection) async throws(AttachError) {

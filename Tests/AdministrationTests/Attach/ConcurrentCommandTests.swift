@@ -7,9 +7,7 @@ import Testing
 
 @Suite("Commands beside other sessions", .database, .usualTimeLimit) struct ConcurrentCommandTests {
     private static let partitioned = """
-        CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (id, project_id)) PARTITION BY LIST (project_id);
-        CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
-        CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
+        \(AttachFixture.partitionedTasks)
         INSERT INTO tasks SELECT n, 1 + n % 2 FROM generate_series(1, 6) AS n;
         """
 
@@ -35,7 +33,7 @@ import Testing
     func locked() async throws {
         let fixture = try await AttachFixture()
         let attacher = Attacher(
-            connection: fixture.connection, logger: AttachFixture.logger, patience: .milliseconds(100))
+            connection: fixture.connection, logger: .silent, patience: .milliseconds(100))
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "BEGIN; LOCK TABLE tasks")
         let error = await #expect(throws: AttachError.self) { try await attacher.plan(AttachFixture.definition()) }

@@ -74,11 +74,8 @@ import Testing
     }
 
     private func refusedMove(_ fixture: AttachFixture) async -> PostgresError? {
-        do throws(PostgresError) {
-            try await fixture.connection.execute(
-                "SELECT brocot.move_now(1, 1, last => true, ordered_table => 'public.tasks')")
-            return nil
-        } catch { return error }
+        await fixture.connection.refusal(
+            of: "SELECT brocot.move_now(1, 1, last => true, ordered_table => 'public.tasks')")
     }
 
     @Test(
@@ -199,8 +196,7 @@ import Testing
         let fixture = try await AttachFixture()
         try await fixture.connection.execute(
             script: "ALTER TABLE tasks RENAME TO jobs; ALTER TABLE jobs DROP CONSTRAINT brocot_rank_is_valid")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let found = try await repair.findings(of: AttachFixture.definition())
+        let found = try await fixture.findings()
         #expect(
             found.lines() == [
                 """
@@ -230,8 +226,7 @@ import Testing
     {
         let fixture = try await AttachFixture()
         try await fixture.connection.execute(script: change)
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        #expect(try await repair.findings(of: AttachFixture.definition()).lines() == [reason])
+        #expect(try await fixture.findings().lines() == [reason])
     }
 
     @Test(
@@ -256,18 +251,17 @@ import Testing
                 public.tasks_old has the triggers of public.tasks too, which use the same functions. \(advice). Then run this again. \
                 Nothing was changed.
                 """)
-        let definition = AttachFixture.definition()
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let found = try await repair.findings(of: definition)
+        let found = try await fixture.findings()
         #expect(found.lines() == ["public.tasks_old has the triggers of this order too. \(advice)."])
         #expect(found.needsPerson && !found.areRight && !found.isRepairable)
+        let definition = AttachFixture.definition()
         let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
         #expect(OrderFaults(of: definition, on: table).all.map(\.text) == found.lines())
         #expect(try await fixture.catalog() == before)
         let old = AttachFixture.definition(table: "tasks_old")
         try await fixture.attach(old)
         try await fixture.detach(old, droppingColumns: false)
-        #expect(try await repair.findings(of: definition).areRight)
+        #expect(try await fixture.findings().areRight)
         try await fixture.detach()
         #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])
     }

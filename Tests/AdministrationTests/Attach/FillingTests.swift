@@ -14,7 +14,7 @@ import Testing
 
     /// A table of 1,000 rows in 10 lists, attached up to the placing of rows.
     private func prepared(
-        timeToNotice: Duration = .seconds(5), logger: Logger = AttachFixture.logger
+        timeToNotice: Duration = .seconds(5), logger: Logger = .silent
     ) async throws -> (AttachFixture, Filling) {
         let fixture = try await AttachFixture(
             """
@@ -166,9 +166,7 @@ import Testing
     func movedToAnotherPartition() async throws {
         let fixture = try await AttachFixture(
             """
-            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
-            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
-            CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
+            \(AttachFixture.partitionedTasks)
             INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 10) AS n;
             CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS $$
                 BEGIN PERFORM pg_advisory_xact_lock_shared(1); RETURN NEW; END $$;
@@ -200,9 +198,7 @@ import Testing
     func manyMovesBetweenPartitions() async throws {
         let fixture = try await AttachFixture(
             """
-            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (project_id, id)) PARTITION BY LIST (project_id);
-            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
-            CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
+            \(AttachFixture.partitionedTasks)
             INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 2000) AS n;
             """)
         var generator = SeededGenerator(for: "moves between partitions")

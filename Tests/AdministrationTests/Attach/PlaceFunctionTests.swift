@@ -99,10 +99,8 @@ struct PlaceFunctionTests {
         let fixture = try await AttachFixture(
             "CREATE TABLE tasks (id text PRIMARY KEY, project_id int); INSERT INTO tasks VALUES ('', 1), ('b', 1)")
         try await fixture.attach()
-        let error = await #expect(throws: PostgresError.self) {
-            try await fixture.connection.execute(
-                "SELECT brocot.move_now(1, 'b'::text, before => '', ordered_table => 'public.tasks')")
-        }
+        let error = await fixture.connection.refusal(
+            of: "SELECT brocot.move_now(1, 'b'::text, before => '', ordered_table => 'public.tasks')")
         #expect(error?.sqlState == SQLState(rawValue: "22023"))
     }
 
@@ -110,11 +108,10 @@ struct PlaceFunctionTests {
     {
         let fixture = try await AttachFixture()
         try await fixture.connection.execute("SELECT brocot.drop_place_functions('public.tasks')")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let found = try await repair.findings(of: AttachFixture.definition())
+        let found = try await fixture.findings()
         #expect(found.lines() == ["missing: functions for moves at once"])
-        try await repair.repair(AttachFixture.definition(), found, placingRows: false)
-        #expect(try await repair.findings(of: AttachFixture.definition()).areRight)
+        try await fixture.repair(found)
+        #expect(try await fixture.findings().areRight)
         try await move(fixture)
     }
 }

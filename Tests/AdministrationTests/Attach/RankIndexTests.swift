@@ -175,8 +175,7 @@ import Testing
         await #expect(throws: PostgresError.self) { try await reindexed.value }
         try await holder.execute(script: "COMMIT")
         let left = try #require(try await fixture.texts(rankIndexes).first { $0.hasSuffix("_ccnew") })
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let lines = try await repair.findings(of: definition).lines()
+        let lines = try await fixture.findings(of: definition).lines()
         #expect(
             lines == [
                 """

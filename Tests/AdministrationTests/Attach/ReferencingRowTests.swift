@@ -76,7 +76,7 @@ import Testing
         let open = try await session()
         try await open.execute(script: "BEGIN; \(Self.comment)")
         try await fixture.connection.execute(script: Self.patience)
-        try await Filling(plan.columns, connection: fixture.connection, logger: AttachFixture.logger)
+        try await Filling(plan.columns, connection: fixture.connection, logger: .silent)
             .run(.all, orderedBy: nil) { _, _ in }
         #expect(try await fixture.texts("SELECT count(*) FROM tasks WHERE rank IS NULL") == ["1"])
         try await open.execute(script: "COMMIT")

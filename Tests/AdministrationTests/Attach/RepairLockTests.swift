@@ -15,15 +15,13 @@ struct RepairLockTests {
         let fixture = try await AttachFixture()
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "BEGIN; LOCK TABLE tasks")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let definition = AttachFixture.definition()
-        let findings = try await repair.findings(of: definition)
+        let findings = try await fixture.findings()
         #expect(findings.isLocked)
         let reason = findings.lines().joined()
         let process = holder.backendProcessIdentifier
         #expect(reason.contains("locked by process \(process)") && reason.contains("pg_terminate_backend(\(process))"))
         try await holder.execute(script: "COMMIT")
-        #expect(try await repair.findings(of: definition).areRight)
+        #expect(try await fixture.findings().areRight)
     }
 
     @Test(
@@ -38,13 +36,11 @@ struct RepairLockTests {
         try await fixture.attach()
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "BEGIN; LOCK TABLE tasks_1")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let definition = AttachFixture.definition()
         // The lock is still held when this ends, so nothing has waited for it without a limit.
-        let findings = try await repair.findings(of: definition)
+        let findings = try await fixture.findings()
         #expect(findings.lines().joined().contains("locked by process \(holder.backendProcessIdentifier)"))
         try await holder.execute(script: "COMMIT")
-        #expect(try await repair.findings(of: definition).areRight)
+        #expect(try await fixture.findings().areRight)
     }
 
     @Test(
@@ -59,7 +55,7 @@ struct RepairLockTests {
             script: """
                 SET application_name = 'squatter'; SELECT pg_advisory_lock(brocot.list_lock_key('public.tasks', '1'))
                 """)
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger, attempts: 2)
+        let repair = TableRepair(connection: fixture.connection, logger: .silent, attempts: 2)
         let definition = AttachFixture.definition()
         let findings = try await repair.findings(of: definition)
         let error = await #expect(throws: AttachError.self) {
@@ -85,7 +81,7 @@ struct RepairLockTests {
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(
             script: "SET application_name = 'editor'; BEGIN; SELECT FROM tasks WHERE id = 1 FOR UPDATE")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger, attempts: 2)
+        let repair = TableRepair(connection: fixture.connection, logger: .silent, attempts: 2)
         var found: [TableFindings] = []
         let outcome = try #require(
             try await repair.repairExclusively("public.tasks", placingRows: false) { found.append($1) })

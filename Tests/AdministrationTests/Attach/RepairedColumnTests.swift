@@ -90,7 +90,7 @@ import Testing
                 the same options as before.
                 """), "\(message)")
         try await fixture.connection.execute("DROP TRIGGER refuse ON tasks")
-        _ = try await fixture.repair("SELECT")
+        try await fixture.repairAsRegistered()
         try await fixture.attach()
         try await fixture.connection.execute(
             "SELECT brocot.move_now(1, 5, first => true, ordered_table => 'public.tasks')")
@@ -109,7 +109,7 @@ import Testing
         }
         try await TestDatabase.current.waitUntilBlocked(caller, by: holder)
         try await fixture.connection.execute(script: "ALTER TABLE tasks DROP COLUMN rank CASCADE")
-        async let found = fixture.repair("SELECT")
+        async let repaired = fixture.repairAsRegistered()
         try await eventually("moves are refused") {
             try await !holder.query("SELECT FROM brocot.ordered_tables WHERE name = 'public.tasks' AND being_filled")
                 .isEmpty
@@ -118,7 +118,7 @@ import Testing
         let error = await #expect(throws: PostgresError.self) { try await moved.value }
         // Without the column, this name means an aggregate of the server's.
         #expect(error?.sqlState?.rawValue == "42809", "\(String(describing: error))")
-        _ = try await found
+        _ = try await repaired
         #expect(try await fixture.order() == ["1", "2", "3", "4", "5"])
     }
 

@@ -126,14 +126,7 @@ import Testing
 
     /// Repairs what the registry has, and looks that nothing is left. Returns what was found.
     private func repair(_ shape: Shape, _ fixture: AttachFixture) async throws -> CheckedTable {
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let definition = try #require(
-            try await repair.definitions(named: shape.definition.names.orderedTable).first)
-        let found = try await repair.findings(of: definition)
-        try await repair.repair(definition, found, placingRows: false)
-        let left = try await repair.findings(of: definition)
-        #expect(left.checkedTable?.isRepairable == false, "\(left.lines())")
-        return try #require(found.checkedTable)
+        try #require(try await fixture.repairAsRegistered(shape.definition.names.orderedTable).checkedTable)
     }
 
     private func order(_ shape: Shape, _ fixture: AttachFixture) async throws -> [String] {

@@ -42,9 +42,7 @@ struct ReplicaIdentityTests {
         let fixture = try await AttachFixture("SELECT 1")
         for (script, table, identity) in Self.withoutIdentity {
             try await fixture.connection.execute(script: "\(script); INSERT INTO tasks VALUES (1, 1)")
-            let error = await #expect(throws: PostgresError.self) {
-                try await fixture.connection.execute("UPDATE tasks SET project_id = 1")
-            }
+            let error = await fixture.connection.refusal(of: "UPDATE tasks SET project_id = 1")
             #expect(error?.sqlState?.rawValue == "55000", "\(script)")
             let refusal = await refusal { try await fixture.attach() }
             let command = "ALTER TABLE \(table) REPLICA IDENTITY \(identity)"
@@ -55,8 +53,7 @@ struct ReplicaIdentityTests {
             try await fixture.connection.execute(script: command)
             try await fixture.attach()
             try await fixture.connection.execute(script: "ALTER TABLE \(table) REPLICA IDENTITY NOTHING")
-            let findings = try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-                .findings(of: AttachFixture.definition())
+            let findings = try await fixture.findings()
             guard case .refused(let reason) = findings else {
                 Issue.record("\(findings)")
                 return
@@ -112,12 +109,9 @@ struct ReplicaIdentityTests {
         let fixture = try await AttachFixture("\(table); INSERT INTO tasks (id, project_id) VALUES (1, 1)")
         try await fixture.attach()
         try await fixture.connection.execute(SQL(unsafeRaw: "CREATE PUBLICATION part \(publication)"))
-        let error = await #expect(throws: PostgresError.self) {
-            try await fixture.connection.execute("UPDATE tasks SET title = 'b'")
-        }
+        let error = await fixture.connection.refusal(of: "UPDATE tasks SET title = 'b'")
         #expect(error?.sqlState?.rawValue == "42P10")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let findings = try await repair.findings(of: AttachFixture.definition())
+        let findings = try await fixture.findings()
         #expect(findings.lines().contains { $0.contains(reason) }, "\(findings.lines())")
         try await fixture.detach()
         #expect(await refusal { try await fixture.attach() }?.contains(reason) == true)
@@ -168,9 +162,7 @@ struct ReplicaIdentityTests {
             \(Self.plainTable); ALTER TABLE tasks ADD COLUMN next int \(column), REPLICA IDENTITY FULL;
             INSERT INTO tasks (id, project_id) VALUES (1, 1); CREATE PUBLICATION part FOR ALL TABLES
             """)
-        let error = await #expect(throws: PostgresError.self) {
-            try await fixture.connection.execute("UPDATE tasks SET title = 'b'")
-        }
+        let error = await fixture.connection.refusal(of: "UPDATE tasks SET title = 'b'")
         #expect(error?.sqlState?.rawValue == "42P10")
         let refusal = await refusal { try await fixture.attach() }
         #expect(

@@ -12,12 +12,7 @@ import Testing
     private func withForeignPartition(
         _ body: (_ fixture: AttachFixture, _ owner: TestRole, _ fault: String) async throws -> Void
     ) async throws {
-        let fixture = try await AttachFixture(
-            """
-            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (id, project_id)) PARTITION BY LIST (project_id);
-            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
-            CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
-            """)
+        let fixture = try await AttachFixture(AttachFixture.partitionedTasks)
         try await fixture.attach()
         try await TestRole.with(["owner", "other"], owner: fixture.connection) { roles in
             try await fixture.connection.execute(
@@ -39,7 +34,7 @@ import Testing
             let before = try await fixture.catalog(of: ["tasks", "tasks_1"])
             let detachment = Detachment(
                 Self.definition.names, droppingColumns: false, connection: try await owner.connect(),
-                logger: AttachFixture.logger)
+                logger: .silent)
             let reason = await refusal { try await detachment.run() }
             #expect(reason?.hasPrefix("public.tasks: \(fault)") == true, "\(reason ?? "")")
             #expect(try await fixture.catalog(of: ["tasks", "tasks_1"]) == before)
@@ -53,7 +48,7 @@ import Testing
             try await fixture.connection.execute("DROP TRIGGER zzz_brocot_rank_keep ON tasks")
             let before = try await fixture.catalog(of: ["tasks", "tasks_1"])
             let attachment = Attachment(
-                Self.definition, connection: try await owner.connect(), logger: AttachFixture.logger)
+                Self.definition, connection: try await owner.connect(), logger: .silent)
             let reason = await refusal { try await attachment.run() }
             #expect(reason?.hasPrefix("public.tasks: \(fault)") == true, "\(reason ?? "")")
             #expect(try await fixture.catalog(of: ["tasks", "tasks_1"]) == before)
@@ -63,7 +58,7 @@ import Testing
     @Test("brocot check --repair names the partitions of other roles") func repair() async throws {
         try await withForeignPartition { fixture, owner, fault in
             try await fixture.connection.execute("ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid")
-            let repair = TableRepair(connection: try await owner.connect(), logger: AttachFixture.logger)
+            let repair = TableRepair(connection: try await owner.connect(), logger: .silent)
             let outcome = try await repair.repairExclusively("public.tasks", placingRows: false) { _, _ in }
             let text = try #require(outcome?.failure).text
             #expect(text.hasPrefix(fault), "\(text)")
@@ -81,7 +76,7 @@ import Testing
                     ALTER TABLE tasks OWNER TO \(owner.name); GRANT USAGE ON SCHEMA brocot TO \(owner.name);
                     GRANT SELECT ON ALL TABLES IN SCHEMA brocot TO \(owner.name)
                     """)
-            let repair = TableRepair(connection: try await owner.connect(), logger: AttachFixture.logger)
+            let repair = TableRepair(connection: try await owner.connect(), logger: .silent)
             let outcome = try await repair.repairExclusively("public.tasks", placingRows: true) { _, _ in }
             let text = try #require(outcome?.failure).text
             #expect(text.hasPrefix("permission denied for "), "\(text)")

@@ -15,7 +15,7 @@ import Testing
     func lockTimeout(lock: AttachStep.Lock, limit: String) async throws {
         let connection = try await TestDatabase.current.connect()
         let runner = StepRunner(
-            connection: connection, logger: AttachFixture.logger, lockTimeout: .milliseconds(70), attempts: 1)
+            connection: connection, logger: .silent, lockTimeout: .milliseconds(70), attempts: 1)
         let statement = "SELECT set_config('test.limit', current_setting('lock_timeout'), false)"
         let step = AttachStep("note the limit", [statement], lock: lock, by: .tableOwner)
         try await runner.run(step, on: AttachFixture.definition().names)

@@ -93,12 +93,10 @@ import Testing
             """)
         try await fixture.attach()
         try await fixture.connection.execute(script: "ALTER TABLE tasks_1_1 DISABLE TRIGGER ALL")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let definition = AttachFixture.definition()
-        let findings = try await repair.findings(of: definition)
+        let findings = try await fixture.findings()
         #expect(findings.lines().first?.contains("the present, enabled form of trigger zzz_brocot_rank_keep") == true)
-        try await repair.repair(definition, findings, placingRows: false)
-        #expect(try await repair.findings(of: definition).areRight)
+        try await fixture.repair(findings)
+        #expect(try await fixture.findings().areRight)
         let disabled = try await fixture.texts(
             "SELECT tgname FROM pg_trigger WHERE tgrelid = 'tasks_1_1'::regclass AND tgenabled <> 'O'")
         #expect(disabled == [])
@@ -184,8 +182,7 @@ import Testing
         let fixture = try await AttachFixture()
         try await fixture.connection.execute(
             script: "ALTER TABLE tasks \(change) \(change.hasPrefix("DROP") ? "CASCADE" : "")")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let findings = try await repair.findings(of: AttachFixture.definition())
+        let findings = try await fixture.findings()
         #expect(findings.lines().first?.hasPrefix(reason) == true, "\(findings.lines())")
         #expect(!findings.isRepairable)
     }
@@ -195,9 +192,8 @@ import Testing
         .databaseWithAttachedTasks)
     func changedTable() async throws {
         let fixture = try await AttachFixture()
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
         try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER COLUMN id TYPE integer")
-        let changed = try await repair.findings(of: AttachFixture.definition())
+        let changed = try await fixture.findings()
         #expect(
             changed.lines() == [
                 """
@@ -206,7 +202,7 @@ import Testing
                 """
             ])
         try await fixture.connection.execute(script: "DROP TABLE tasks")
-        let dropped = try await repair.findings(of: AttachFixture.definition())
+        let dropped = try await fixture.findings()
         #expect(dropped.lines() == ["the table is gone. Restore it, or run: brocot detach public.tasks"])
         #expect(!dropped.isRepairable)
     }
@@ -221,23 +217,21 @@ import Testing
             CREATE TYPE \(type) AS ENUM ('a', 'b'); CREATE TABLE tasks (id \(type) PRIMARY KEY, project_id bigint);
             """)
         try await fixture.attach()
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        #expect(try await repair.findings(of: AttachFixture.definition()).lines() == ["all is right"])
+        #expect(try await fixture.findings().lines() == ["all is right"])
         try await fixture.connection.execute(script: "ALTER TABLE tasks ALTER COLUMN id TYPE text")
-        let changed = try await repair.findings(of: AttachFixture.definition())
+        let changed = try await fixture.findings()
         #expect(changed.lines().first?.hasPrefix("column \"id\" is now text; it was public.\(type).") == true)
     }
 
     @Test("brocot check, doctor and status report an attach that is not finished") func unfinished() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         _ = try await fixture.prepare(AttachFixture.definition())
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let findings = try await repair.findings(of: AttachFixture.definition())
+        let findings = try await fixture.findings()
         #expect(
             findings.lines().first?.hasPrefix("brocot attach or check --repair is not finished, so requests wait")
                 == true)
         #expect(!findings.areRight && !findings.isRepairable && findings.needsPerson)
-        try await repair.repair(AttachFixture.definition(), findings, placingRows: true)
+        try await fixture.repair(findings, placingRows: true)
         #expect(try await fixture.requests() == [], "attach places the rows in their own order")
         let orders = try #require(try await examination().first { $0.check == "orders" })
         #expect(orders.message == "public.tasks: brocot attach or check --repair is not finished, so requests wait")

@@ -27,12 +27,6 @@ struct UnfinishedAttachTests {
         #expect(try await fixture.order() == ["4", "3", "2", "1"])
     }
 
-    /// What `brocot check` prints.
-    private func lines(_ fixture: AttachFixture) async throws -> [String] {
-        try await TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-            .findings(of: AttachFixture.definition()).lines()
-    }
-
     @Test("A table that became a partition: check, attach and detach name DETACH PARTITION, after which attach goes on")
     func partition() async throws {
         let fixture = try await unfinished()
@@ -43,7 +37,8 @@ struct UnfinishedAttachTests {
                 """)
         let statement = #"ALTER TABLE "public"."all_tasks" DETACH PARTITION "public"."tasks""#
         let messages: [String?] = [
-            try await lines(fixture).joined(), await refusal { try await fixture.attach(orderBy: "id DESC") },
+            try await fixture.findings().lines().joined(),
+            await refusal { try await fixture.attach(orderBy: "id DESC") },
             await refusal { try await fixture.detach(droppingColumns: false) },
             await refusal { try await fixture.detach() },
         ]
@@ -63,7 +58,7 @@ struct UnfinishedAttachTests {
         try await fixture.connection.execute(script: "ALTER TABLE tasks RENAME \(column) TO other")
         let orders = try await examination().first { $0.check == "orders" }
         let messages: [String?] = [
-            try await lines(fixture).joined(), orders?.advice,
+            try await fixture.findings().lines().joined(), orders?.advice,
             await refusal { try await fixture.attach(orderBy: "id DESC") },
             await refusal { try await fixture.detach(droppingColumns: false) },
         ]
@@ -93,14 +88,14 @@ struct UnfinishedAttachTests {
     {
         let fixture = try await unfinished()
         let drop = "Or drop the ranks of all rows: brocot detach public.tasks --drop-columns."
-        #expect(try await lines(fixture).joined().contains(drop))
+        #expect(try await fixture.findings().lines().joined().contains(drop))
         #expect(try await examination().contains { $0.advice?.contains(drop) == true })
         // As an interrupted repair of a rank column does it.
         try await finish(fixture)
         try await fixture.connection.execute(
             "UPDATE brocot.ordered_tables SET being_filled = true WHERE name <> 'items'")
         let advice = "run brocot check --repair first. Then run the same brocot attach again"
-        let line = try await lines(fixture).joined()
+        let line = try await fixture.findings().lines().joined()
         #expect(line.contains(advice) && !line.contains("--drop-columns"), "\(line)")
         let orders = try #require(try await examination().first { $0.check == "orders" }?.advice)
         #expect(orders.contains(advice) && !orders.contains("--drop-columns"), "\(orders)")

@@ -22,9 +22,7 @@ struct UnplacedRowTests {
         try await fixture.attach()
         try await fixture.connection.execute(
             "INSERT INTO tasks VALUES ('', 'a'), (repeat('x', 1025), 'a'), ('c', repeat('x', 1025))")
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let definition = try #require(try await repair.definitions(named: "public.tasks").first)
-        let findings = try await repair.findings(of: definition)
+        let findings = try await fixture.findings(of: fixture.registered())
         #expect(findings.checkedTable?.unplacedRows == 3 && findings.checkedTable?.unplaceableRows == 3)
         #expect(
             findings.lines() == [
@@ -65,9 +63,7 @@ struct UnplacedRowTests {
             script: """
                 INSERT INTO tasks SELECT n, 1 FROM generate_series(1, 12000) AS n; TRUNCATE brocot.move_requests;
                 """)
-        let repair = TableRepair(connection: fixture.connection, logger: AttachFixture.logger)
-        let definition = try #require(try await repair.definitions(named: "public.tasks").first)
-        try await repair.repair(definition, try await repair.findings(of: definition), placingRows: true)
+        try await fixture.repairAsRegistered(placingRows: true)
         try await fixture.connection.execute("SELECT brocot.apply_pending()")
         #expect(
             try await fixture.texts("SELECT array_agg(id ORDER BY rank) = array_agg(id ORDER BY id) FROM tasks") == [

@@ -12,9 +12,8 @@ import Testing
         let owner = try await TestDatabase.current.connect()
         try await owner.execute(
             script: """
-                CREATE TABLE public.cards (id bigint, board bigint, rank_num bigint, rank_den bigint, rank numeric);
-                ALTER TABLE public.cards ENABLE ROW LEVEL SECURITY;
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                \(RegisteredTable.script(columns: "id bigint, board bigint", item: "id"))
+                ALTER TABLE public.cards ENABLE ROW LEVEL SECURITY
                 """)
         let results = try await GrantedRole.with(.daemon, owner: owner) { roles in
             try await owner.execute(script: "REVOKE DELETE ON brocot.move_requests FROM \(roles[0].name)")
@@ -105,10 +104,7 @@ import Testing
             roles in
             for (kind, role) in zip(kinds, roles) { try await GrantedRole.grant(kind, to: role, by: owner) }
             try await owner.execute(
-                script: """
-                    CREATE TABLE public.cards (id bigint, board bigint, rank_num bigint, rank_den bigint, rank numeric);
-                    INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
-                    """)
+                script: RegisteredTable.script(columns: "id bigint, board bigint", item: "id"))
             let results = try await examination()
             for (kind, role) in zip(kinds, roles) { try await GrantedRole.grant(kind, to: role, by: owner) }
             return (results, try await examination().first { $0.check == "grants" }, roles.map(\.name))

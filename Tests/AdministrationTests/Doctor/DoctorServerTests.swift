@@ -40,12 +40,7 @@ import Testing
                 "max_locks_per_transaction": "10", "max_connections": "40", "max_prepared_transactions": "0",
             ])))
     func lockTable() async throws {
-        let fixture = try await AttachFixture(
-            """
-            CREATE TABLE tasks (id bigint, project_id bigint, PRIMARY KEY (id, project_id)) PARTITION BY LIST (project_id);
-            CREATE TABLE tasks_1 PARTITION OF tasks FOR VALUES IN (1);
-            CREATE TABLE tasks_2 PARTITION OF tasks FOR VALUES IN (2);
-            """)
+        let fixture = try await AttachFixture(AttachFixture.partitionedTasks)
         let before = try #require(try await examination().first { $0.check == "lock table" })
         #expect(before.message == "has room for 400 locks, and each worker of a daemon may take 300")
         try await fixture.attach()
@@ -73,7 +68,7 @@ import Testing
         let doctor = Doctor(
             parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon,
             oldTransaction: .seconds(900),
-            logger: AttachFixture.logger)
+            logger: .silent)
         let reported = Mutex<[String]>([])
         async let results = doctor.examine { result in reported.withLock { $0.append(result.check) } }
         try await TestDatabase.current.waitUntilSomeSession(waitsFor: owner)

@@ -12,7 +12,7 @@ func examination(
     let doctor = Doctor(
         parameters: try ConnectionParameters(url: url), role: role, oldTransaction: oldTransaction,
         farBehind: farBehind, logRetention: logRetention,
-        logger: Logger(label: "AdministrationTests") { _ in SwiftLogNoOpLogHandler() })
+        logger: .silent)
     let results = await doctor.examine()
     for result in results where result.level != .ok {
         #expect(result.advice?.isEmpty == false, "\(result.check) says what to do")

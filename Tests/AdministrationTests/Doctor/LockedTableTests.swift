@@ -10,9 +10,8 @@ struct LockedTableTests {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
-                CREATE TABLE cards (id bigint PRIMARY KEY, board char(3), rank_num bigint, rank_den bigint, rank numeric);
-                INSERT INTO cards VALUES (1, 'a', 1, 2, 3);
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'id', false);
+                \(RegisteredTable.script(columns: "id bigint PRIMARY KEY, board char(3)", item: "id"))
+                INSERT INTO cards VALUES (1, 'a', 1, 2, 3)
                 """)
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "BEGIN; LOCK TABLE tasks")

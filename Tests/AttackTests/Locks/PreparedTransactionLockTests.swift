@@ -46,7 +46,7 @@ import Testing
             let doctor = Doctor(
                 parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon,
                 oldTransaction: .seconds(900),
-                logger: Logger(label: "AttackTests") { _ in SwiftLogNoOpLogHandler() })
+                logger: .silent)
             let finding = try #require(await doctor.examine().first { $0.check == "log pruning" })
             #expect(finding.level == .warn && finding.message.contains("a prepared transaction"), "\(finding)")
         }

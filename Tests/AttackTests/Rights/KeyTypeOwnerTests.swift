@@ -1,5 +1,4 @@
 import LibPQ
-import Logging
 import Ordering
 import TestLimit
 import TestPostgres
@@ -9,12 +8,11 @@ import Testing
 
 /// Who owns the type of a key column can make casts and CHECKs, whose functions would run with the rights of the daemon.
 @Suite("The owner of a key's type", .database, .usualTimeLimit) struct KeyTypeOwnerTests {
-    private static let logger = Logger(label: "KeyTypeOwnerTests") { _ in SwiftLogNoOpLogHandler() }
     private static let definition = OrderDefinition(
         names: OrderNames(schema: "public", table: "moods"), listColumns: ["mood"], itemColumn: "id")
 
     private func reasonNotToAttach(_ connection: Connection) async -> String? {
-        await refusal { try await Attacher(connection: connection, logger: Self.logger).plan(Self.definition) }
+        await refusal { try await Attacher(connection: connection, logger: .silent).plan(Self.definition) }
     }
 
     /// Whether brocot check and brocot doctor report the table, which is registered as if it were attached.
@@ -24,7 +22,7 @@ import Testing
                 ALTER TABLE public.moods ADD COLUMN rank numeric, ADD COLUMN rank_num bigint, ADD COLUMN rank_den bigint;
                 INSERT INTO brocot.ordered_tables VALUES ('public.moods', 'public', 'moods', '{mood}', 'id', false);
                 """)
-        let repair = TableRepair(connection: owner, logger: Self.logger)
+        let repair = TableRepair(connection: owner, logger: .silent)
         let definition = try #require(try await repair.definitions(named: nil).first)
         #expect(try await repair.findings(of: definition).lines().first?.contains(text) == true)
         let faults = try await owner.run { connection throws(PostgresError) in
@@ -33,7 +31,7 @@ import Testing
         #expect(faults.first?.contains(text) == true)
         let results = await Doctor(
             parameters: try ConnectionParameters(url: TestDatabase.current.url), role: .daemon,
-            oldTransaction: .seconds(900), logger: Self.logger
+            oldTransaction: .seconds(900), logger: .silent
         ).examine()
         let failure = results.first { $0.level == .fail && $0.message.contains(text) }
         #expect(failure != nil, "\(results.filter { $0.level != .ok }.map(\.message))")

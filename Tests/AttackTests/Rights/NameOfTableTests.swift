@@ -1,6 +1,5 @@
 import Administration
 import LibPQ
-import Logging
 import Migrations
 import Ordering
 import TestLimit
@@ -10,7 +9,6 @@ import Testing
 /// The owner of an attached table, or whoever may create objects in the schema of a dropped one, puts something else in its place.
 @Suite("The name of an attached table", .database, .usualTimeLimit)
 struct NameOfTableTests {
-    private static let logger = Logger(label: "NameOfTableTests") { _ in SwiftLogNoOpLogHandler() }
     private static let names = OrderNames(schema: "public", table: "tasks")
 
     /// Tasks that are registered, and a function that leaves a trace of the role that runs it.
@@ -18,10 +16,8 @@ struct NameOfTableTests {
         CREATE TABLE public.traces (by text);
         CREATE FUNCTION public.pwn(bigint) RETURNS bigint LANGUAGE plpgsql AS
             $$ BEGIN INSERT INTO public.traces VALUES (current_user); RETURN $1; END $$;
-        CREATE TABLE public.tasks (
-            id bigint PRIMARY KEY, board bigint, rank_num bigint, rank_den bigint, rank numeric, UNIQUE (board, rank));
+        \(RegisteredTable.script("public.tasks", columns: "id bigint PRIMARY KEY, board bigint", item: "id"))
         INSERT INTO public.tasks VALUES (1, 1, 0, 1, 0);
-        INSERT INTO brocot.ordered_tables VALUES ('public.tasks', 'public', 'tasks', '{board}', 'id', false);
         """
 
     private static let replacedByView = """
@@ -36,7 +32,7 @@ struct NameOfTableTests {
     private func doctor(url: String = TestDatabase.current.url) async throws -> [CheckResult] {
         await Doctor(
             parameters: try ConnectionParameters(url: url), role: .daemon, oldTransaction: .seconds(900),
-            logger: Self.logger
+            logger: .silent
         ).examine()
     }
 
@@ -47,7 +43,7 @@ struct NameOfTableTests {
         let result = try #require(try await doctor().first { $0.check == "tables" })
         #expect(result.level == .fail && result.message == "public.tasks is a view, not a table")
         #expect(result.advice?.contains("brocot detach") == true)
-        let repair = TableRepair(connection: owner, logger: Self.logger)
+        let repair = TableRepair(connection: owner, logger: .silent)
         for definition in try await repair.definitions(named: nil) {
             #expect(
                 try await repair.findings(of: definition) == .refused("this is a view. Only tables can be attached"))
@@ -137,10 +133,10 @@ struct NameOfTableTests {
                 SET test.armed = 'yes';
                 """)
         let definition = OrderDefinition(names: Self.names, listColumns: ["board"], itemColumn: "id")
-        _ = try await TableRepair(connection: owner, logger: Self.logger).findings(of: definition)
-        let attachment = Attachment(definition, orderedBy: "id", connection: owner, logger: Self.logger)
+        _ = try await TableRepair(connection: owner, logger: .silent).findings(of: definition)
+        let attachment = Attachment(definition, orderedBy: "id", connection: owner, logger: .silent)
         _ = try? await attachment.plan()
-        let detachment = Detachment(Self.names, droppingColumns: true, connection: owner, logger: Self.logger)
+        let detachment = Detachment(Self.names, droppingColumns: true, connection: owner, logger: .silent)
         _ = try? await detachment.plan(forOtherRoles: true)
         try await expectNoTraces(owner)
     }

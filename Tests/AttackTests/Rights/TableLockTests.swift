@@ -45,13 +45,13 @@ import Testing
             for row in tables {
                 let table = try row.decode(0, as: String.self)
                 for mode in Self.modes {
-                    do throws(PostgresError) {
-                        try await attacker.execute(
-                            script: "BEGIN; LOCK TABLE brocot.\(table) IN \(mode) MODE; ROLLBACK")
-                        found[table] = mode
-                    } catch {
+                    let error = await attacker.refusal(
+                        ofScript: "BEGIN; LOCK TABLE brocot.\(table) IN \(mode) MODE; ROLLBACK")
+                    if let error {
                         #expect(error.sqlState == .insufficientPrivilege)
                         try await attacker.execute(script: "ROLLBACK")
+                    } else {
+                        found[table] = mode
                     }
                 }
             }

@@ -13,14 +13,11 @@ enum Boards {
     static func fill(_ trigger: String, bad: Int = number, on connection: Connection) async throws {
         try await connection.execute(
             script: """
-                CREATE TABLE cards (
-                    board text, card text, rank_num bigint, rank_den bigint, rank numeric, PRIMARY KEY (board, card),
-                    UNIQUE (board, rank));
+                \(RegisteredTable.cards)
                 INSERT INTO cards (board, card)
                 SELECT board || n, card
                 FROM unnest('{bad,good}'::text[]) AS board, generate_series(1, \(number)) AS n,
                     unnest('{a,b}'::text[]) AS card;
-                INSERT INTO brocot.ordered_tables VALUES ('public.cards', 'public', 'cards', '{board}', 'card', false);
                 CREATE FUNCTION misbehave() RETURNS trigger LANGUAGE plpgsql AS
                 $$ BEGIN IF NEW.board LIKE 'bad%' THEN \(trigger); END IF; RETURN NEW; END $$;
                 CREATE TRIGGER misbehave BEFORE UPDATE ON cards FOR EACH ROW EXECUTE FUNCTION misbehave();

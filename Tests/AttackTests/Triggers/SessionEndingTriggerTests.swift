@@ -1,6 +1,5 @@
 import Daemon
 import LibPQ
-import Logging
 import TestLimit
 import TestPostgres
 import Testing
@@ -21,10 +20,9 @@ struct SessionEndingTriggerTests {
     /// Runs a daemon while `body` runs.
     private func withDaemon(_ body: () async throws -> Void) async throws {
         let parameters = try ConnectionParameters(url: TestDatabase.current.url)
-        let logger = Logger(label: "AttackTests") { _ in SwiftLogNoOpLogHandler() }
         var configuration = DaemonConfiguration(connection: parameters)
         configuration.queue.idleTimeout = .seconds(5)
-        let daemon = Task { [configuration] in try await Daemon(configuration, logger: logger).run() }
+        let daemon = Task { [configuration] in try await Daemon(configuration, logger: .silent).run() }
         let result: Result<Void, any Error>
         do { result = .success(try await body()) } catch { result = .failure(error) }
         daemon.cancel()

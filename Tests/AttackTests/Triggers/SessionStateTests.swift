@@ -1,6 +1,5 @@
 import Daemon
 import LibPQ
-import Logging
 import TestLimit
 import TestPostgres
 import Testing
@@ -30,8 +29,7 @@ struct SessionStateTests {
         try await connection.execute(script: Self.triggers)
         var configuration = DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url))
         configuration.workers = 1
-        let logger = Logger(label: "AttackTests") { _ in SwiftLogNoOpLogHandler() }
-        let daemon = Task { [configuration] in try await Daemon(configuration, logger: logger).run() }
+        let daemon = Task { [configuration] in try await Daemon(configuration, logger: .silent).run() }
         for list in ["sick", "victim"] {
             try await connection.execute("SELECT brocot.move(\(list), 'a', last => true)")
             try await eventually("the request of list \(list) is decided") {

@@ -1,7 +1,6 @@
 import Foundation
 import LibPQ
 import LocalPostgres
-import Logging
 import TestPostgres
 
 /// A primary and its synchronous standby, which change places when the primary is lost.
@@ -9,7 +8,6 @@ import TestPostgres
 /// What was acknowledged to a client is on both, so that a promotion loses nothing of it.
 package actor ReplicatedServers {
     static let database = "faults"
-    static let logger = Logger(label: "FaultHarness") { _ in SwiftLogNoOpLogHandler() }
 
     /// Crash-safe as far as the machine itself stays up; and quick to notice what a test does to it.
     private static let settings = [
@@ -35,7 +33,7 @@ package actor ReplicatedServers {
     static func connectClient(to url: String) async throws -> Connection {
         var parameters = try ConnectionParameters(url: url)
         parameters.answerTimeout = .seconds(20)
-        return try await Connection.connect(parameters, logger: logger)
+        return try await Connection.connect(parameters, logger: .silent)
     }
 
     package init() async throws {
@@ -221,7 +219,7 @@ package actor ReplicatedServers {
     // MARK: Replication
 
     private static func connect(to cluster: LocalCluster, database: String) async throws -> Connection {
-        try await Connection.connect(ConnectionParameters(url: await cluster.url(database: database)), logger: logger)
+        try await Connection.connect(ConnectionParameters(url: await cluster.url(database: database)), logger: .silent)
     }
 
     private static func copy(_ source: LocalCluster, to copy: LocalCluster) async throws -> ServerDisks? {

@@ -1,11 +1,12 @@
 import LibPQ
 import Logging
-import MoveQueue
 import Ordering
 import QueueHarness
 import Synchronization
 import TestPostgres
 import Testing
+
+@testable import MoveQueue
 
 /// The queue of a test's database, as a program in any language would use it.
 struct QueueFixture {
@@ -54,6 +55,17 @@ struct QueueFixture {
                 }
             }
             try await group.waitForAll()
+        }
+    }
+
+    /// Runs one batch, on the fixture's connection or another one, as a worker that knows nothing of the queue yet.
+    @discardableResult
+    func runBatch(
+        _ scope: ClaimScope, limits: BatchLimits = BatchLimits(), on other: Connection? = nil
+    ) async throws -> BatchReport {
+        let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
+        return try await (other ?? connection).run { connection throws(BatchFailure) in
+            try transaction.run(BatchTask(scope: scope, postponed: [], limits: limits), ReadProgress(), on: connection)
         }
     }
 
