@@ -102,7 +102,7 @@ struct LibraryQueueTests {
         "On a standby, an outcome is waited for until the time is over, because the request may still arrive",
         .databaseOnStandby)
     func requestIsNotOnStandby() async throws {
-        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: LibraryFixture.quiet)
+        let client = try await BrocotClient.connect(TestDatabase.current.url, logger: .silent)
         let start = ContinuousClock.now
         let error = await #expect(throws: BrocotError.self) {
             _ = try await client.outcome(of: 4711, within: .milliseconds(60))

@@ -1,10 +1,11 @@
 import LibPQ
-import MoveQueue
 import Ordering
 import QueueHarness
 import TestLimit
 import TestPostgres
 import Testing
+
+@testable import MoveQueue
 
 @Suite("Held lists", .database, .usualTimeLimit)
 struct HeldListTests {
