@@ -9,13 +9,13 @@ BEGIN
         RAISE EXCEPTION 'brocot.order_shape is not as expected';
     END IF;
     EXECUTE replace(patched, former, $condition$            coalesce(lists.quoted, '{}'::pg_catalog.text[]))
-        AND (
+        AND (known.being_filled OR (
             SELECT pg_catalog.count(*) FROM pg_catalog.pg_attribute AS part
             WHERE part.attrelid OPERATOR(pg_catalog.=) item.attrelid
                 AND part.attname OPERATOR(pg_catalog.=) ANY (ARRAY[
                     known.rank_column, pg_catalog.concat(known.rank_column, '_num'), pg_catalog.concat(known.rank_column, '_den')
                 ]::pg_catalog.name[])
-        ) OPERATOR(pg_catalog.=) 3;$condition$);
+        ) OPERATOR(pg_catalog.=) 3);$condition$);
 END
 $patch$;
 

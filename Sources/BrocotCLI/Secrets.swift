@@ -31,8 +31,9 @@ enum Secrets {
     private static func beforeUser(in line: Substring) -> String.Index? {
         let ends: Set<Character> = [" ", "\t", "'", "\""]
         guard let at = line.firstIndex(of: "@") else { return nil }
-        let word = line[..<at].reversed().prefix { !ends.contains($0) }
-        return word.contains(":") ? word.endIndex.base : nil
+        let start = line[..<at].reversed().prefix { !ends.contains($0) }.endIndex.base
+        let word = line[start..<at]
+        return word.contains(":") && !word.contains("://") ? start : nil
     }
 
     /// Whether this is a quote that nothing follows in its line, or punctuation, or white space.
