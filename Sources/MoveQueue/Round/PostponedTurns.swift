@@ -125,13 +125,15 @@ struct PostponedTurns: Sendable {
         case .lists(let lists):
             isOldestInVain = false
             noteSearch(report)
-            let done = lists.filter { !others.contains($0) }
-            if lists.count == 1, report.hasDecisions, done == lists {
+            let rest = lists.filter { !others.contains($0) }
+            // If the batch was too small for a request of the list and those that come before it, the list has failed as often as before.
+            let isLeft = !report.hasDecisions && report.undecided.areLeftForLater
+            if lists.count == 1, report.hasDecisions, rest == lists {
                 postponed.noteProgress(of: lists[0], at: now)
-            } else {
-                postponed.forget(done)
+            } else if !isLeft {
+                postponed.forget(rest)
             }
-            postponed.noteUnavailable(unavailable, at: now)
+            postponed.noteUnavailable(isLeft ? unavailable.union(rest) : unavailable, at: now)
         case .oldest where !report.hasDecisions && report.claim.lockedByOthers.isEmpty:
             isOldestInVain = true
             postponed.forget(report.claim.locked.filter { !others.contains($0) })

@@ -187,6 +187,22 @@ import Testing
         #expect(turns.next(BatchLimits(), at: now) == nil, "each list has failed alone, and waits")
     }
 
+    @Test("The pauses of a list go on growing although a batch of it was too small for any request")
+    func tooSmallBatch() throws {
+        let list = ListIdentifier("list")
+        var postponed = PostponedLists()
+        for _ in 1...5 { postponed.noteFailure(of: [list], at: now) }
+        var turns = PostponedTurns(postponed, fullBatch: 100, isPatient: false)
+        var report = BatchReport()
+        (report.claim.found, report.claim.locked, report.undecided.count) = (1, [list], 1)
+        let later = now + .seconds(60)
+        let next = turns.next(BatchLimits(), at: later)
+        let retry = try #require(next?.0)
+        turns.noteRetry(report, retry, at: later)
+        #expect(turns.postponed.postponements(of: list) == 6)
+        #expect(try #require(turns.postponed.nextDue) > later)
+    }
+
     @Test("A list that succeeded in a smaller batch continues at once with batches that double")
     func growsAgain() throws {
         var round = WorkerRound(QueueConfiguration())
