@@ -52,11 +52,12 @@ struct ServerErrorOfListsTests {
         try await other.execute(script: "COMMIT")
         try await Task.sleep(until: try #require(worker.postponed.nextDue), clock: .continuous)
         var failures: [ListFailure] = []
-        for _ in 1...20 where Set(failures.map(\.list)).count < 3 {
+        try await eventually("each of the three lists has failed alone") {
             failures += try await worker.runTurnDespiteTimeout(share, on: fixture.connection).failures
-            try await Task.sleep(for: .milliseconds(10))
+            return Set(failures.map(\.list))
+        } until: {
+            $0 == [bad(1), bad(2), bad(3)]
         }
-        #expect(Set(failures.map(\.list)) == [bad(1), bad(2), bad(3)])
         #expect(try await fixture.outcomes() == [id: nil])
         #expect(failures.allSatisfy { $0.error.databaseError?.sqlState == Self.missingFile })
         try await mend(fixture)

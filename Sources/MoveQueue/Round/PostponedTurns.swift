@@ -17,7 +17,7 @@ struct PostponedTurns: Sendable {
     private static let limitOfWaiting = Duration.seconds(2)
     /// The time between two such waits. So most of the worker's time is left for other lists.
     private static let pauseBetweenWaits = Duration.seconds(5)
-    /// The fewest requests that are tried together after a search that had no time for all of them.
+    /// The fewest requests that are tried together after a search that decided some requests, and had no time for all of them.
     private static let smallestSearch = 16
     private static let longestSearchOfSuspects = Duration.milliseconds(500)
 
@@ -144,10 +144,13 @@ struct PostponedTurns: Sendable {
     }
 
     /// If there was no time to find all requests that the database refuses, fewer requests are tried together next, so that the search
-    /// ends in time.
+    /// ends in time. If there was no time for any request, half as many are tried, down to a single one: its lists are known then.
     private mutating func noteSearch(_ report: BatchReport) {
         if !report.decisions.suspected.isEmpty {
-            searchSize = max(Self.smallestSearch, 2 * report.decisions.count)
+            searchSize =
+                report.hasDecisions
+                ? max(Self.smallestSearch, 2 * report.decisions.count)
+                : max(1, (searchSize ?? 2 * Self.smallestSearch) / 2)
         } else if let size = searchSize, report.hasDecisions {
             searchSize = size * 2 < fullBatch ? size * 2 : nil
         }

@@ -187,6 +187,25 @@ import Testing
         #expect(turns.next(BatchLimits(), at: now) == nil, "each list has failed alone, and waits")
     }
 
+    @Test("As long as there is no time for any request, half as many are tried each time, down to one")
+    func searchesDownToOneRequest() throws {
+        let names = lists("a", "b")
+        var postponed = PostponedLists()
+        postponed.noteSuspicion(of: names, at: now)
+        var turns = PostponedTurns(postponed, fullBatch: 100, isPatient: false)
+        var report = BatchReport()
+        (report.claim.found, report.claim.locked, report.decisions.suspected) = (2, names, Set(names))
+        var sizes: [Int] = []
+        for attempt in 1...7 {
+            let next = turns.next(BatchLimits(), at: now + .seconds(60 * attempt))
+            let (retry, task) = try #require(next)
+            sizes.append(task.limits.requests)
+            turns.noteFailures(of: report, retry, at: now + .seconds(60 * attempt))
+            turns.noteRetry(report, retry, at: now + .seconds(60 * attempt))
+        }
+        #expect(sizes.dropFirst() == [16, 8, 4, 2, 1, 1])
+    }
+
     @Test("The pauses of a list go on growing although a batch of it was too small for any request")
     func tooSmallBatch() throws {
         let list = ListIdentifier("list")
