@@ -56,17 +56,23 @@ struct RebalancingSimulator: AsyncParsableCommand {
     }
 
     private func attack(_ workloads: Workloads, _ table: Table) {
-        let bound = Bound(rowsPerInsert: 3, rows: 4_096)
-        table.report("zigzag in 10000", workloads.zigzag(items: 10_000, inserts: attacks), bound)
-        table.report(
-            "jumping zigzag in 10000", workloads.jumpingZigzag(items: 10_000, inserts: attacks, seed: seed), bound)
-        table.report("tightest gap in 10000", workloads.tightestGap(items: 10_000, inserts: attacks), bound)
-        for outside in [true, false] {
+        let bound = Bound(rowsPerInsert: 3, rows: 65_536)
+        for items in Self.attackedSizes {
+            table.report("zigzag in \(items)", workloads.zigzag(items: items, inserts: attacks), bound)
             table.report(
-                "\(outside ? "outside" : "inside") the newest window in 10000",
-                workloads.besideTheWindow(items: 10_000, inserts: attacks, outside: outside), bound)
+                "jumping zigzag in \(items)", workloads.jumpingZigzag(items: items, inserts: attacks, seed: seed), bound
+            )
+            table.report("tightest gap in \(items)", workloads.tightestGap(items: items, inserts: attacks), bound)
+            for outside in [true, false] {
+                table.report(
+                    "\(outside ? "outside" : "inside") the newest window in \(items)",
+                    workloads.besideTheWindow(items: items, inserts: attacks, outside: outside), bound)
+            }
         }
     }
+
+    /// The cost of an attack depends on the size of the list when it begins.
+    private static let attackedSizes = [50, 100, 300, 500, 1_000, 9_930, 9_950, 10_000, 10_080, 20_000]
 
     private func edit(_ policy: RebalancingPolicy, _ recordings: [(name: String, Recording)], _ table: Table) {
         let bound = Bound(rowsPerInsert: 0.02, rows: 512)

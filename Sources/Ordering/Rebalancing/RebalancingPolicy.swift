@@ -14,7 +14,7 @@ package struct RebalancingPolicy: Sendable {
     /// The bits of room that a window must leave for each doubling of its size beyond ``freeWindow``, for ranks of 62 bits.
     /// With this room, later inserts into the window need to rewrite only a few of its rows.
     package let reservedBits: Double
-    /// A window of this many rows is used with any room. Larger windows are used only if nothing smaller fits.
+    /// Windows with more rows are used only if nothing smaller fits. From this size on, ``roomOfLargeWindow`` is reserved.
     package let largestWindow: Int
 
     /// The largest window for which no room is reserved: people mostly edit another place before it is full again.
@@ -22,6 +22,11 @@ package struct RebalancingPolicy: Sendable {
     /// The rows of larger windows count twice, because other transactions wait for these rows. Larger windows also have
     /// exactly their full size, instead of ending at simple neighbours.
     private static let largestCheapWindow = 512
+    /// The bits of room that a window of ``largestWindow`` rows or more must leave, for ranks of 62 bits. With less room, such windows would soon
+    /// follow each other.
+    private static let roomOfLargeWindow = 14.0
+    /// A window that is this many times larger than ``largestWindow`` is used with any room.
+    private static let largestGrowthOfLargeWindow = 16
     /// A window that is this many times larger than the best one is not tried, because reading it costs more than it
     /// can gain.
     private static let largestGrowth = 8
@@ -110,11 +115,17 @@ package struct RebalancingPolicy: Sendable {
         // The insert that fills the gap counts too.
         let room = min(before.room(limit: limit), after.room(limit: limit)) + Self.bitsPerInsert
         let rows = below + above
-        let scale = bitWidth(of: limit) / bitWidth(of: Rank.limit)
-        let reserved = reservedBits * max(0, bitWidth(of: Int64(rows)) - bitWidth(of: Self.freeWindow)) * scale
-        guard room > 0, room >= reserved || rows >= largestWindow else { return nil }
+        guard room > 0, room >= reservedRoom(for: rows) else { return nil }
         let assignment = RankAssignment(below: below, above: above, ranks: ranks)
         return CandidateWindow(assignment: assignment, cost: Self.cost(rows: rows, room: room))
+    }
+
+    /// The bits of room that a window of this many rows must leave.
+    private func reservedRoom(for rows: Int) -> Double {
+        guard rows < Self.largestGrowthOfLargeWindow * largestWindow else { return 0 }
+        let scale = bitWidth(of: limit) / bitWidth(of: Rank.limit)
+        let reserved = reservedBits * max(0, bitWidth(of: Int64(rows)) - bitWidth(of: Self.freeWindow))
+        return scale * (rows < largestWindow ? reserved : min(reserved, Self.roomOfLargeWindow))
     }
 
     /// The last possibility: new ranks for the whole list, or no room at all.
