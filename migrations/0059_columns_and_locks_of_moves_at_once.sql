@@ -1,5 +1,5 @@
 -- Moves at once, and brocot.apply_pending, in a registered table without one of its rank columns: the error named an aggregate of the server (42809, WITHIN
--- GROUP is required). Now it says that the table lacks a column.
+-- GROUP is required). Now it says that the table lacks a column, except in the functions that place one item in an attached table.
 DO $patch$
 DECLARE
     patched text := pg_get_functiondef('brocot.order_shape(text)'::regprocedure);

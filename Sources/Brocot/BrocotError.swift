@@ -79,7 +79,7 @@ public struct BrocotError: Error, Sendable {
 }
 
 extension BrocotError {
-    /// Whether nothing was changed, and the same call or transaction may succeed if it is repeated: after a deadlock (`40P01`), a
+    /// Whether nothing was changed, and the same call of the client, or the whole transaction, may succeed if it is repeated: after a deadlock (`40P01`), a
     /// serialization failure (`40001`), a lock time-out (`55P03`) or a statement time-out (`57014`).
     public var canBeRepeated: Bool {
         code == .refused && ["40P01", "40001", "55P03", "57014"].contains(sqlState)

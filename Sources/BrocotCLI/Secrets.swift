@@ -3,17 +3,31 @@ enum Secrets {
     /// The text without URLs and without what follows `password=`. Messages about wrong arguments and settings repeat them, and they
     /// may be the database's URL, for example if the name of the option was forgotten.
     ///
-    /// A password may contain spaces and quotes. So everything is left out from there to the end of the line, or to its last quote that may
-    /// be the end of the argument.
+    /// A password may contain spaces, quotes and line breaks. So everything is left out up to the quote that most likely ends the argument, or up to
+    /// the end of the line if there is none.
     static func masked(_ text: String) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false).map(maskedLine).joined(separator: "\n")
+        var lines: [String] = []
+        // Whether the last line ends within an argument whose beginning is left out.
+        var isWithinArgument = false
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+            if isWithinArgument {
+                guard let end = endOfArgument(in: line) else { continue }
+                lines[lines.count - 1] += line[end...]
+                isWithinArgument = false
+            } else if let start = startOfSecret(in: line) {
+                let end = endOfArgument(in: line[start...])
+                lines.append("\(line[..<start])…\(line[(end ?? line.endIndex)...])")
+                isWithinArgument = end == nil && line[..<start].contains { $0 == "'" || $0 == "\"" }
+            } else {
+                lines.append(String(line))
+            }
+        }
+        return lines.joined(separator: "\n")
     }
 
-    private static func maskedLine(_ line: Substring) -> String {
-        let starts = [afterScheme(in: line), afterPassword(in: line), beforeUser(in: line)].compactMap(\.self)
-        guard let start = starts.min() else { return String(line) }
-        let end = line.indices.last { $0 >= start && isEndOfArgument($0, in: line) } ?? line.endIndex
-        return "\(line[..<start])…\(line[end...])"
+    private static func startOfSecret(in line: Substring) -> String.Index? {
+        let password = line.firstMatch(of: /(?i)password\s*=/)?.range.upperBound
+        return [afterScheme(in: line) ?? beforeUser(in: line), password].compactMap(\.self).min()
     }
 
     /// The index behind `://`, if the letters before it can be the scheme of a URL.
@@ -23,17 +37,23 @@ enum Secrets {
         }
     }
 
-    private static func afterPassword(in line: Substring) -> String.Index? {
-        line.firstMatch(of: /(?i)password\s*=/)?.range.upperBound
-    }
-
     /// The beginning of a word such as `user:password@host`, which is a URL without its scheme.
     private static func beforeUser(in line: Substring) -> String.Index? {
-        let ends: Set<Character> = [" ", "\t", "'", "\""]
-        guard let at = line.firstIndex(of: "@") else { return nil }
-        let start = line[..<at].reversed().prefix { !ends.contains($0) }.endIndex.base
-        let word = line[start..<at]
-        return word.contains(":") && !word.contains("://") ? start : nil
+        guard let at = line.lastIndex(of: "@") else { return nil }
+        let colon = line.indices.first { index in
+            let next = line[line.index(after: index)...]
+            return index < at && line[index] == ":" && next.first?.isWhitespace == false && !next.hasPrefix("//")
+        }
+        let separators: Set<Character> = [" ", "\t", "'", "\"", "/"]
+        return colon.map { line[..<$0].reversed().prefix { !separators.contains($0) }.endIndex.base }
+    }
+
+    /// The quote that most likely ends the argument: the first one behind the host of a URL, and otherwise the last one of the line.
+    private static func endOfArgument(in rest: Substring) -> String.Index? {
+        if let at = rest.lastIndex(of: "@"), !rest[at...].lowercased().contains("password") {
+            return rest[at...].indices.first { isEndOfArgument($0, in: rest) }
+        }
+        return rest.indices.last { isEndOfArgument($0, in: rest) }
     }
 
     /// Whether this is a quote that nothing follows in its line, or punctuation, or white space.

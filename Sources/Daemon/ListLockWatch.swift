@@ -62,11 +62,13 @@ struct ListLockWatch {
             let duration = now - entry.heldSince
             guard let transaction, duration >= Self.patience, reported[transaction] == nil else { continue }
             var report = overdue[transaction] ?? Overdue(transaction: transaction, list: list)
-            report.lists += 1
             if duration > report.duration { (report.list, report.duration) = (list, duration) }
             overdue[transaction] = report
         }
-        for transaction in overdue.keys { reported[transaction] = now }
+        for transaction in overdue.keys {
+            overdue[transaction]?.lists = entries.values.count { $0.transaction == transaction }
+            reported[transaction] = now
+        }
         return Array(overdue.values)
     }
 }

@@ -62,6 +62,8 @@ struct LogPruner: Sendable {
             } catch {
                 guard !stopSignal.isSet, !Task.isCancelled else { return }
                 failures.note("the log was not pruned; trying again", error)
+                // A missing right, for example, does not come back soon.
+                if (error as? PostgresError)?.isRefusal == true { latest = (decided, .now) }
             }
             await stopSignal.wait(atMost: interval)
         }

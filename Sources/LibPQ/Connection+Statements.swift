@@ -101,7 +101,8 @@ func refuseTooLarge(_ text: String, _ parameters: [Parameter], limit: Int = long
     let size = parameters.reduce(text.utf8.count + messageOverhead) { $0 + ($1.bytes?.count ?? 0) + parameterOverhead }
     guard size <= limit else {
         throw PostgresError(
-            .invalidValue, "the statement and its parameters have \(size) bytes; PostgreSQL takes at most \(limit)")
+            .invalidValue,
+            "the statement and its parameters have \(size) bytes as a message; PostgreSQL takes at most \(limit)")
     }
 }
 

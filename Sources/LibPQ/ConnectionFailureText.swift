@@ -12,7 +12,8 @@ func connectionFailure(_ libpqMessage: String, at parameters: ConnectionParamete
         sqlState = state ?? sqlState
         lines.append(text)
     }
-    let message = trimmed(lines.joined(separator: "\n"))
+    var message = trimmed(lines.joined(separator: "\n"))
+    if sqlState == .invalidParameterValue { message = withoutRefusedURL(message) }
     let reason = classify(sqlState, message)
     return PostgresError(
         fields: .init(
@@ -31,11 +32,14 @@ func invalidParameters(_ libpqMessage: String, at parameters: ConnectionParamete
     else {
         return nil
     }
-    // libpq repeats the refused value, which may be a URL that is in a wrong place.
-    let message = isURL(failure.message) ? failure.message.prefix { $0 != "\"" } + "\"…\"" : failure.message[...]
     return PostgresError(
-        .invalidParameters, String(message),
+        .invalidParameters, withoutRefusedURL(failure.message),
         hint: "Check the URL, the variables of the environment whose names begin with PG, and the service file.")
+}
+
+/// libpq and the server repeat a value that they refuse. It may be a URL that is in a wrong place.
+private func withoutRefusedURL(_ message: String) -> String {
+    isURL(message) ? message.prefix { $0 != "\"" } + "\"…\"" : message
 }
 
 /// Takes `28P01: ` out of `FATAL:  28P01: password authentication failed`.

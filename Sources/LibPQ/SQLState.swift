@@ -31,6 +31,7 @@ extension SQLState {
     package static let featureNotSupported = SQLState(rawValue: "0A000")
     /// The SQL standard's state for a trigger that does something forbidden. PostgreSQL itself does not use it.
     package static let triggeredActionException = SQLState(rawValue: "09000")
+    static let invalidParameterValue = SQLState(rawValue: "22023")
     package static let uniqueViolation = SQLState(rawValue: "23505")
     package static let readOnlyTransaction = SQLState(rawValue: "25006")
     package static let invalidStatementName = SQLState(rawValue: "26000")

@@ -8,7 +8,7 @@ extension QueueStatements {
         case id, orderedTable, list, items, placement, anchor, position, source, time, location, missing, isAnyListHeld
     }
 
-    /// The earliest requests of locked lists, the current time, and whether one of these lists is held or paused now, in one snapshot.
+    /// The earliest requests of locked lists, the current time, and whether one of these lists is held, or paused by its name, in one snapshot.
     ///
     /// At most `limit` requests of each list as target, and as source, are considered. If these are more than `total`, or have
     /// more than `bytes`, the lists share these limits: see ``batchLimits(total:bytes:preferred:)``. A row without a placement means that

@@ -78,7 +78,9 @@ import Testing
             "host=h password=zz", "host=h password = 'zz'", #"host=h password='it\'s zz'"#, "password = 'a zz",
             "host=h password=it'szz", #"host=h password=a"zz"#, #"host=h password=a\ zz"#, "postgresql://u:two zz@h/db",
             "u:zz@h/db",
-            "//u:zz@h/db",
+            "//u:zz@h/db", "u:pa zz@h/db", #"u:p"zz@h/db"#, "u:p'zz@h/db", "a@b u:zz@h/db", "$://u:zz@h/db",
+            "password=a\nzz",
+            "postgresql://u:a\nzz@h/db",
         ])
     func misplaced(argument: String) async throws {
         let result = try await BrocotProcess.run("daemon", argument, databaseURL: "")
@@ -111,6 +113,10 @@ import Testing
             (
                 "\"host=h password=x\" is not a number, wanted is 1",
                 "\"host=h password=…\" is not a number, wanted is 1"
+            ),
+            (
+                "The value 'postgresql://u:x y@h' is invalid for '--limit'",
+                "The value 'postgresql://…' is invalid for '--limit'"
             ),
             ("no secret at a:b", "no secret at a:b"), ("one\nu:x@h\ntwo", "one\n…\ntwo"),
         ])

@@ -23,7 +23,7 @@ struct ConfigurationFile {
         self.path = path
         let data = try Self.read(path)
         guard let content = String(validating: data, as: UTF8.self), !content.utf8.contains(0) else {
-            throw CommandFailure(.usage, "The configuration file \(path) is not UTF-8.")
+            throw CommandFailure(.usage, "The configuration file \(path) is not text in UTF-8.")
         }
         let text = ConfigurationText(content)
         let scalars = try Self.scalars(in: data, text, path, knownKeys: knownKeys)

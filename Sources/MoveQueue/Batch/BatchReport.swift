@@ -7,7 +7,7 @@ package struct BatchReport: Sendable {
     var undecided = UndecidedRequests()
     package var decisions = DecisionSummary()
     /// Whether the batch was claimed or read too early: a transaction that was passed over has ended since (see ``ReadProgress``), or a list was
-    /// held or paused. Then nothing was decided, and the same lists are claimed again.
+    /// held, or paused by its name. Then nothing was decided, and the same lists are claimed again.
     var isOutdated = false
 
     /// The fewest requests in one batch that show that requests arrive faster than one worker should decide them. Batches of about this size

@@ -8,7 +8,7 @@ struct RequestReading {
     let firstUnread: [ListIdentifier: Int64]
     /// When the requests were read.
     let time: Timestamp
-    /// Whether one of the lists is held or paused now.
+    /// Whether one of the lists is held now, or paused by its name.
     let isAnyListHeld: Bool
 }
 

@@ -132,6 +132,17 @@ package struct PostponedLists: Sendable {
         }
     }
 
+    /// Records that a batch was too small for any request of these failing lists, with the requests that come before it. They wait longer.
+    mutating func noteTooSmallBatch(for lists: [ListIdentifier], at now: ContinuousClock.Instant) {
+        for list in lists {
+            guard var entry = entries[list] else { continue }
+            let pause = Self.pause(after: entry.postponements, Self.firstPause.failed, Self.longestPause.failed)
+            entry.due = now + pause * Double.random(in: 0.5...1)
+            entry.postponements += 1
+            set(list, entry)
+        }
+    }
+
     /// Forgets lists that were worked on, or that have no pending request any more.
     mutating func forget(_ lists: some Collection<ListIdentifier>) {
         guard !entries.isEmpty else { return }

@@ -126,14 +126,16 @@ struct PostponedTurns: Sendable {
             isOldestInVain = false
             noteSearch(report)
             let rest = lists.filter { !others.contains($0) }
-            // If the batch was too small for a request of the list and those that come before it, the list has failed as often as before.
-            let isLeft = !report.hasDecisions && report.undecided.areLeftForLater
+            // If the batch was too small for a request of a failing list and those that come before it, the list still fails, as far as is known.
+            let isTooSmall = !report.hasDecisions && report.undecided.areLeftForLater
+            let failing = isTooSmall ? rest.filter { !postponed.isUnavailable($0) } : []
             if lists.count == 1, report.hasDecisions, rest == lists {
                 postponed.noteProgress(of: lists[0], at: now)
-            } else if !isLeft {
-                postponed.forget(rest)
+            } else {
+                postponed.forget(rest.filter { !failing.contains($0) })
+                postponed.noteTooSmallBatch(for: failing, at: now)
             }
-            postponed.noteUnavailable(isLeft ? unavailable.union(rest) : unavailable, at: now)
+            postponed.noteUnavailable(unavailable, at: now)
         case .oldest where !report.hasDecisions && report.claim.lockedByOthers.isEmpty:
             isOldestInVain = true
             postponed.forget(report.claim.locked.filter { !others.contains($0) })

@@ -220,6 +220,7 @@ import Testing
         turns.noteRetry(report, retry, at: later)
         #expect(turns.postponed.postponements(of: list) == 6)
         #expect(try #require(turns.postponed.nextDue) > later)
+        #expect(!turns.postponed.isUnavailable(list), "its next batch searches too, and is as small")
     }
 
     @Test("A list that succeeded in a smaller batch continues at once with batches that double")
