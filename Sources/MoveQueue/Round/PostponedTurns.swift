@@ -55,9 +55,14 @@ struct PostponedTurns: Sendable {
             let oldest = ClaimScope.oldest(lists: usual.lists, leavingOut: [])
             return (.oldest(insteadOf: lists), .init(scope: oldest, postponed: postponed.failing, limits: usual))
         }
-        // Lists that are only unavailable most likely don't fail, so their requests are tried together first.
-        let scope: ClaimScope = postponed.isUnavailable(lists[0]) ? .lists(lists) : .suspects(lists)
-        return (.lists(lists), .init(scope: scope, postponed: [], limits: limits(for: lists, usual)))
+        // Lists that are only unavailable most likely don't fail, so their requests are tried together first, without the requests of failing lists
+        // with which they exchange items.
+        let areUnavailable = postponed.isUnavailable(lists[0])
+        let task = BatchTask(
+            scope: areUnavailable ? .lists(lists) : .suspects(lists),
+            postponed: areUnavailable ? postponed.failing : [],
+            limits: limits(for: lists, usual))
+        return (.lists(lists), task)
     }
 
     /// Only the patient worker waits, so that the others serve the other lists meanwhile.

@@ -187,6 +187,18 @@ import Testing
         #expect(turns.next(BatchLimits(), at: now) == nil, "each list has failed alone, and waits")
     }
 
+    @Test("Unavailable lists are tried again without the requests of failing lists with which they may exchange items")
+    func unavailableBesideFailing() throws {
+        var postponed = PostponedLists()
+        let (unavailable, failing) = (ListIdentifier("unavailable"), ListIdentifier("failing"))
+        postponed.noteFailure(of: [failing], at: now + .seconds(60))
+        postponed.noteUnavailable([unavailable], at: now)
+        var turns = PostponedTurns(postponed, fullBatch: 100, isPatient: false)
+        let next = turns.next(BatchLimits(), at: now + .seconds(1))
+        let task = try #require(next?.1)
+        #expect(task.scope.named == [unavailable] && task.postponed == [failing])
+    }
+
     @Test("As long as there is no time for any request, half as many are tried each time, down to one")
     func searchesDownToOneRequest() throws {
         let names = lists("a", "b")
