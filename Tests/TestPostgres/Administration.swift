@@ -23,8 +23,13 @@ enum Administration {
         await (try connect(to: cluster.url(database: database))).close()
     }
 
+    /// A statement that never answers ends the connection, and so the test.
     static func connect(to url: String) async throws -> Connection {
-        try await Connection.connect(
-            ConnectionParameters(url: url), logger: .silent)
+        var parameters = try ConnectionParameters(url: url)
+        parameters.answerTimeout = longestStatement
+        return try await Connection.connect(parameters, logger: .silent)
     }
+
+    /// Far longer than any statement of a test takes.
+    private static let longestStatement = Duration.seconds(600)
 }

@@ -142,6 +142,8 @@ package struct WorkerRound: Sendable {
         case .retrying(let retry):
             if !report.isOutdated {
                 postponedTurns.noteRetry(report, retry, at: now)
+                // Failing lists stay postponed: their batches are small, and crowd each other out.
+                report.undecided.crowdedOut.removeAll(where: Set(postponed.failing).contains)
                 if !report.hasDecisions { noteCrowdedOut(report) }
             }
             return end(report.hasDecisions ? .decided(report) : .undecided(report))
@@ -194,7 +196,8 @@ package struct WorkerRound: Sendable {
     private mutating func serveCrowdedOut() -> Action {
         guard let list = crowdedOut.next() else { return advance() }
         awaited = .batch(.servingCrowdedOut(list))
-        return .decide(BatchTask(scope: .lists([list]), postponed: [], limits: limits))
+        // The requests of failing lists with which it exchanges items are left out.
+        return .decide(BatchTask(scope: .lists([list]), postponed: postponed.failing, limits: limits))
     }
 
     // MARK: The next lists of the round

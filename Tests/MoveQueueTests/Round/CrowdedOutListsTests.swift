@@ -86,6 +86,21 @@ import Testing
         #expect(round.beginTurn(isPollDue: false, at: later).batch?.scope.named == lists("b"))
     }
 
+    @Test("A failing list that a retry crowded out is not served alone, because its batches are small")
+    func failingList() throws {
+        var postponed = PostponedLists()
+        postponed.noteSuspicion(of: lists("a", "b", "c", "d"), at: now)
+        var round = WorkerRound(QueueConfiguration(), postponed: postponed)
+        _ = round.beginTurn(isPollDue: false, at: now)
+        _ = round.note(BatchReport(), at: now)
+        let tried = try #require(round.beginTurn(isPollDue: false, at: now).batch?.scope.named)
+        var report = BatchReport()
+        (report.claim.found, report.claim.locked, report.undecided.crowdedOut) = (tried.count, tried, tried)
+        report.undecided.count = 1
+        _ = round.note(report, at: now)
+        #expect(round.beginTurn(isPollDue: false, at: now).batch?.scope.named == nil)
+    }
+
     /// Whether lists whose requests only wait are still left out after a round that ends so long after the first of them was served.
     private func areLeftOut(
         after time: Duration, count: Int = 1, isWhole: Bool = true, findsOthers: Bool = false
