@@ -21,28 +21,14 @@ extension Connection {
         }
     }
 
-    /// What a role must own to have all rights that a command needs.
-    enum Owned: String { case schema = "schema brocot", registry = "brocot.ordered_tables" }
-
     /// Runs `body`, which needs the rights of the owner of schema brocot, or of the registry. If a right is missing, the error says who the owner is.
     ///
     /// - Throws: What `body` throws; ``CommandFailure`` `.failed` instead of the server's 42501.
     nonisolated func advisingOwner<Value>(
-        of owned: Owned = .schema, _ body: () async throws -> Value
+        of owned: OwnedObject = .schema, _ body: () async throws -> Value
     ) async throws -> Value {
         try await advising(body) {
-            let owner: String? = try? await run { connection throws(PostgresError) in
-                try connection.query(
-                    """
-                    SELECT pg_catalog.pg_get_userbyid(CASE WHEN \(owned == .schema) THEN space.nspowner ELSE registry.relowner END)::pg_catalog.text
-                    FROM pg_catalog.pg_namespace AS space
-                    LEFT JOIN pg_catalog.pg_class AS registry
-                        ON registry.relnamespace OPERATOR(pg_catalog.=) space.oid
-                        AND registry.relname OPERATOR(pg_catalog.=) 'ordered_tables'::pg_catalog.name
-                    WHERE space.nspname OPERATOR(pg_catalog.=) 'brocot'::pg_catalog.name
-                    """
-                ).first?.decode(0, as: String.self)
-            }
+            let owner = try? await run { connection throws(PostgresError) in try owned.owner(on: connection) }
             return """
                 Run this as the owner of \(owned.rawValue)\(owner.map { " (\($0.printable))" } ?? ""), or as a member of that role.
                 """
@@ -56,10 +42,8 @@ extension Connection {
         orElse alternative: String, _ body: () async throws -> Value
     ) async throws -> Value {
         try await advising(body) {
-            let mayCreate: Bool? = try? await run { connection throws(PostgresError) in
-                try connection.query(
-                    "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
-                ).single().decode(0, as: Bool.self)
+            let mayCreate = try? await run { connection throws(PostgresError) in
+                try AccessGrants.mayCreateSchemas(on: connection)
             }
             guard mayCreate == false else { return nil }
             return "As the owner of the database: GRANT CREATE ON DATABASE … TO this role. \(alternative)"

@@ -43,12 +43,7 @@ extension Connection {
     nonisolated func unregistered(_ tables: [String]) async throws -> [String] {
         guard !tables.isEmpty else { return [] }
         return try await reading { connection throws(PostgresError) in
-            try connection.query(
-                """
-                SELECT DISTINCT wanted FROM unnest(\(tables)) AS wanted
-                WHERE wanted NOT IN (SELECT registered.name FROM brocot.ordered_tables AS registered) ORDER BY wanted
-                """
-            ).map { row throws(PostgresError) in try row.decode(0, as: String.self) }
+            try RegisteredOrder.unregistered(tables, on: connection)
         }
     }
 
@@ -56,13 +51,8 @@ extension Connection {
     ///
     /// - Throws: ``CommandFailure`` `.usage`, with where the names are, and `advice`.
     nonisolated func requireOrderedTable(_ name: String, advice: String? = nil) async throws {
-        let isKnown: Bool = try await reading { connection throws(PostgresError) in
-            try connection.query(
-                """
-                SELECT EXISTS (SELECT FROM brocot.ordered_tables AS registered WHERE registered.name = \(name))
-                    OR EXISTS (SELECT FROM brocot.held_lists AS held WHERE held.ordered_table = \(name))
-                """
-            ).single().decode(0)
+        let isKnown = try await reading { connection throws(PostgresError) in
+            try RegisteredOrder.isKnown(name, on: connection)
         }
         guard isKnown else { throw CommandFailure.notAnOrderedTable(name, advice: advice) }
     }

@@ -77,12 +77,15 @@ package struct QueueConfiguration: Sendable {
 
     /// The longest wait of a transaction for the lock of its only list. This wait may be longer than others, because the transaction has
     /// no lock yet.
-    var lockTimeoutOfWaiting: String { milliseconds(max(.milliseconds(1), min(idleTimeout / 6, .seconds(1)))) }
+    var lockTimeoutOfWaiting: String { milliseconds(max(.milliseconds(1), min(longestLockWait, .seconds(1)))) }
 
     var lockTimeoutSetting: String { milliseconds(max(.milliseconds(1), lockTimeout)) }
 
     /// The time-out is short, because all lists of a batch wait while a user's trigger or foreign key waits for a lock.
-    private var lockTimeout: Duration { min(idleTimeout / 6, .milliseconds(250), deadlockTimeout / 2) }
+    private var lockTimeout: Duration { min(longestLockWait, .milliseconds(250), deadlockTimeout / 2) }
+
+    /// A transaction may wait for several locks one after the other, and shall end before its idle time-out all the same.
+    private var longestLockWait: Duration { idleTimeout / 6 }
 
     /// The same configuration with the server's `deadlock_timeout`.
     ///

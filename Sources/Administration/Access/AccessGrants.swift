@@ -136,6 +136,11 @@ package enum AccessGrants {
         return daemons
     }
 
+    /// Whether the current role may create schemas in the database.
+    package static func mayCreateSchemas(on connection: isolated Connection) throws(PostgresError) -> Bool {
+        try connection.query(AccessStatements.mayCreateSchemas).single().decode(0)
+    }
+
     private struct Incomplete: Error {
         let missing: [String]
     }

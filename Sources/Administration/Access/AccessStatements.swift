@@ -71,6 +71,20 @@ enum AccessStatements {
         WHERE registry.oid = \(SQL.relation(schema: "'brocot'", name: "'ordered_tables'")) AND owner.rolname = current_user
         """
 
+    /// The owner of schema brocot, and of the registry; NULL as the owner of a missing registry, no row without the schema.
+    static let owners: SQL = """
+        SELECT pg_catalog.pg_get_userbyid(space.nspowner)::text, pg_catalog.pg_get_userbyid(registry.relowner)::text
+        FROM pg_catalog.pg_namespace AS space
+        LEFT JOIN pg_catalog.pg_class AS registry
+            ON registry.relnamespace OPERATOR(pg_catalog.=) space.oid
+            AND registry.relname OPERATOR(pg_catalog.=) 'ordered_tables'::name
+        WHERE space.nspname OPERATOR(pg_catalog.=) 'brocot'::name
+        """
+
+    /// Whether the current role may create schemas in the database.
+    static let mayCreateSchemas: SQL =
+        "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')"
+
     /// The roles with the characteristic right of a kind, each with its kinds: a role that may delete requests, or set the sleep flag, is a
     /// daemon. Without these rights, a role that may insert requests is a requester, and one that may insert into the log is a mover; it may be
     /// both. A role that may only read items is a reader.

@@ -62,6 +62,28 @@ package struct RegisteredOrder: Hashable, Sendable {
         try all(where: isAttached, on: connection)
     }
 
+    /// The names for which no ordered table is registered.
+    package static func unregistered(
+        _ names: [String], on connection: isolated Connection
+    ) throws(PostgresError) -> [String] {
+        try connection.query(
+            """
+            SELECT DISTINCT wanted FROM unnest(\(names)) AS wanted
+            WHERE wanted NOT IN (SELECT registered.name FROM brocot.ordered_tables AS registered) ORDER BY wanted
+            """
+        ).map { row throws(PostgresError) in try row.decode(0) }
+    }
+
+    /// Whether an ordered table has this name, or had it when its lists were held or paused.
+    package static func isKnown(_ name: String, on connection: isolated Connection) throws(PostgresError) -> Bool {
+        try connection.query(
+            """
+            SELECT EXISTS (SELECT FROM brocot.ordered_tables AS registered WHERE registered.name = \(name))
+                OR EXISTS (SELECT FROM brocot.held_lists AS held WHERE held.ordered_table = \(name))
+            """
+        ).single().decode(0)
+    }
+
     /// The orders of the partitions of a table.
     static func ofPartitions(of table: Int64, on connection: isolated Connection) throws(PostgresError)
         -> [RegisteredOrder]

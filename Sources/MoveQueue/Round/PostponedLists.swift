@@ -34,13 +34,17 @@ package struct PostponedLists: Sendable {
     /// The most failing lists that are tried together. All other lists wait for the end of such a batch.
     static let largestFailingGroup = 32
 
-    private static let firstPause = (unavailable: Duration.milliseconds(10), failed: Duration.milliseconds(100))
-    private static let longestPause = (unavailable: Duration.seconds(5), failed: Duration.seconds(30))
+    /// The first and the longest pause before an unavailable list is tried again. Each pause is twice as long as the one before.
+    private static let pausesOfUnavailable = Duration.milliseconds(10)...Duration.seconds(5)
+    /// The same for a failing list.
+    private static let pausesOfFailing = Duration.milliseconds(100)...Duration.seconds(30)
+    /// The random part of a pause that is waited, so that workers don't meet again and again at the same list.
+    private static let partOfPause = 0.5...1
 
     /// How often a list is tried without waiting, before the worker waits for it.
     static let attemptsWithoutWaiting = 8
 
-    /// After this many doublings, a pause is longer than every ``longestPause``.
+    /// After this many doublings, a pause is longer than the longest pause.
     private static let mostDoublings = 20
 
     /// A list that was unavailable at so many attempts has been so for 0.1 s or longer.
@@ -88,8 +92,7 @@ package struct PostponedLists: Sendable {
         _ lists: some Collection<ListIdentifier>, at now: ContinuousClock.Instant
     ) {
         let postponements = lists.map { self.postponements(of: $0) }.min() ?? 0
-        let pause = Self.pause(after: postponements, Self.firstPause.unavailable, Self.longestPause.unavailable)
-        let due = now + pause * Double.random(in: 0.5...1)
+        let due = now + Self.pause(after: postponements, Self.pausesOfUnavailable)
         for list in lists {
             var entry = entries[list] ?? Entry(due: due, reason: .unavailable)
             (entry.due, entry.reason) = (due, .unavailable)
@@ -106,8 +109,7 @@ package struct PostponedLists: Sendable {
         guard lists.count == 1 else { return noteSuspicion(of: lists, isCostly: isCostly, at: now) }
         let reason = Reason.failing(groupSize: isCostly ? 1 : Self.largestFailingGroup)
         var entry = entries[lists[0]] ?? Entry(due: now, reason: reason)
-        let pause = Self.pause(after: entry.postponements, Self.firstPause.failed, Self.longestPause.failed)
-        (entry.due, entry.reason) = (now + pause * Double.random(in: 0.5...1), reason)
+        (entry.due, entry.reason) = (now + Self.pause(after: entry.postponements, Self.pausesOfFailing), reason)
         entry.postponements += 1
         entry.failures = min(entry.failures + 1, BatchShare.mostHalvings)
         set(lists[0], entry)
@@ -136,8 +138,7 @@ package struct PostponedLists: Sendable {
     mutating func noteTooSmallBatch(for lists: [ListIdentifier], at now: ContinuousClock.Instant) {
         for list in lists {
             guard var entry = entries[list] else { continue }
-            let pause = Self.pause(after: entry.postponements, Self.firstPause.failed, Self.longestPause.failed)
-            entry.due = now + pause * Double.random(in: 0.5...1)
+            entry.due = now + Self.pause(after: entry.postponements, Self.pausesOfFailing)
             entry.postponements += 1
             set(list, entry)
         }
@@ -202,7 +203,8 @@ package struct PostponedLists: Sendable {
         earliest = min(earliest ?? entry.due, entry.due)
     }
 
-    private static func pause(after postponements: Int, _ first: Duration, _ longest: Duration) -> Duration {
-        min(first * (1 << min(postponements, mostDoublings)), longest)
+    private static func pause(after postponements: Int, _ pauses: ClosedRange<Duration>) -> Duration {
+        let pause = min(pauses.lowerBound * (1 << min(postponements, mostDoublings)), pauses.upperBound)
+        return pause * Double.random(in: partOfPause)
     }
 }
