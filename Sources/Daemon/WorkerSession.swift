@@ -104,7 +104,7 @@ struct WorkerSession {
         case .readWholeQueue:
             queue.readWholeQueue()
         case .end(let end, let endsOthers):
-            // Some may wait, until a postponed list is due or for a new connection.
+            // The other workers may be waiting for a postponed list or for a new connection.
             if endsOthers { worker.stopSignal.set() }
             return end
         }
