@@ -12,7 +12,7 @@ package struct CapacityReader: Sendable {
         package let rows: Int
     }
 
-    /// What was read of one list, all at one moment.
+    /// The capacity of one list, read in one snapshot.
     package struct MeasuredList: Sendable {
         package let capacity: ListCapacity
         /// What repairs each fault of the capacity: a statement that removes the item of `brocot.items`, or a command for the attached table.
