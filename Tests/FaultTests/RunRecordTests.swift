@@ -22,7 +22,7 @@ import Testing
     func appliedTwice() async throws {
         let run = try await SmallRun()
         try await run.drain()
-        // The first request that placed items first: by now, other items are above them.
+        // This is the first request that placed items first. Other items were placed before them since then.
         try await run.connection.execute(
             script: """
                 CREATE TABLE applied AS SELECT * FROM brocot.move_log
