@@ -97,7 +97,7 @@ struct GrantCommand: CancellableCommand {
         } catch SQLState.insufficientPrivilege {
             throw failure("This role can't grant all of these rights (\(database.summary))", [])
         } catch {
-            // Without this, the compiler may crash: see SQLState.
+            // Without this last `catch`, the compiler may crash: see ``SQLState``.
             throw error
         }
         Stream.error.printText(

@@ -77,7 +77,7 @@ struct WorkerSession {
             try await reportLockHolders(of: report.claim.lockedByOthers)
         case .undecided(let report):
             if !report.unavailable.isEmpty { worker.metrics.noteMissedLocks() }
-            // While the server fails, the workers would end each other's pauses.
+            // No other worker is woken while the server fails, because the workers would end each other's pauses.
             if result.needsAnotherWorker, !memory.serverFailure.isServerTheCause { worker.idleWorkers.wakeOne() }
             try await reportLockHolders(of: report.claim.lockedByOthers)
         case .idle, .waiting, .postponed, .gathering:

@@ -92,7 +92,7 @@ import Testing
         let run = try await SmallRun(lists: 1)
         try await run.drain()
         let (first, second) = (run.asked[first].identifier, run.asked[second].identifier)
-        // As if each transaction had applied one request.
+        // After this UPDATE, each request seems to be applied by a transaction of its own.
         try await run.connection.execute(
             """
             UPDATE brocot.move_log SET applied_at = '2026-01-01'::timestamptz

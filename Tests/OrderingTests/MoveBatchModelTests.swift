@@ -122,7 +122,7 @@ struct ModelRound {
             arriving: kind.hasUnplacedRows ? 5 : 0)
         guard kind.hasUnplacedRows else { return }
         let hidden = kind == .attached ? [0, 10, 50, 95].randomElement(using: &generator) ?? 0 : 0
-        // In a table of the user's, most keys are in one list, some in two or in none.
+        // In a user's table, most keys are in one list, and some are in two or none.
         for item in items {
             let count = [0, 1, 1, 1, 1, 1, 1, 2].randomElement(using: &generator) ?? 1
             for list in lists.shuffled(using: &generator).prefix(count) {

@@ -15,9 +15,9 @@ package struct TestDatabase: Sendable {
     package let name: String
     /// The server. Only a test with `.database(on: .own())` may stop or restart it.
     package let cluster: LocalCluster
-    /// Its address over a Unix socket, as the superuser, without a password.
+    /// The URL of the database over a Unix socket, as the superuser, without a password.
     package let url: String
-    /// Its address over TCP, as the superuser. It holds the password.
+    /// The URL of the database over TCP, as the superuser. It contains the password.
     package let loopbackURL: String
 
     private let observation: Observation

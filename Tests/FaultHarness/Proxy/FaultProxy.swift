@@ -4,7 +4,7 @@ import Synchronization
 
 /// A statement that a client sends.
 package struct ObservedStatement: Sendable, Equatable {
-    /// Its SQL.
+    /// The SQL of the statement.
     package let text: String
     /// Whether a transaction was open when it was sent.
     package let isInTransaction: Bool
