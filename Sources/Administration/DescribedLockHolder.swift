@@ -32,9 +32,9 @@ extension DescribedLockHolder: CustomStringConvertible {
 }
 
 extension [DescribedLockHolder] {
-    /// All of them, in the middle of a sentence. The server may tell of none, because the lock was just released.
+    /// All holders, as part of a sentence. The array is empty if the lock was just released.
     var text: String { isEmpty ? "another session" : map(\.description).joined(separator: ", ") }
 
-    /// What a person can do about the first of them, as sentences with their full stops; nil if the server tells of none.
+    /// What a person can do about the first holder, as sentences with full stops; nil if there is none.
     var advice: String? { first?.holder.advice }
 }

@@ -3,11 +3,13 @@ import Ordering
 
 /// A transaction at READ COMMITTED that contains the caller's statements and changes of order.
 ///
-/// It exists only in the closure of ``BrocotClient/transaction(_:)``. The first change of order waits for the locks of its
-/// lists, and the transaction keeps these locks to its end. Waiting for further lists could cause a deadlock, so later calls
-/// on other lists are refused. To change several lists, call ``lock(_:)`` with all of them first.
+/// The transaction exists only in the closure of ``BrocotClient/transaction(_:)``. The first change of order waits for
+/// the locks of its lists, and the transaction keeps these locks to its end. Waiting for further lists could cause a
+/// deadlock, so later calls on other lists are refused. To change several lists, call ``lock(_:)`` with all of them
+/// first.
 ///
-/// It can't be copied, and its methods are `mutating`: so it can't leave the closure, and nothing else uses it during a call.
+/// The value can't be copied, and its methods are `mutating`. So it can't leave the closure, and nothing else uses it
+/// during a call.
 public struct BrocotTransaction: ~Copyable {
     let connection: Connection
     /// The lists whose locks this transaction has.

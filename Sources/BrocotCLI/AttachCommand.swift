@@ -211,7 +211,7 @@ struct AttachCommand: CancellableCommand {
 }
 
 extension AttachCommand {
-    /// What is said at the end, with the next step.
+    /// The command's last message, with the next step for the person.
     private static func result(of plan: AttachPlan, _ names: OrderNames) -> String {
         let rows = "placed \(plan.placedRows == 1 ? "1 row" : "\(plan.placedRows) rows")"
         let hadOrder = if case .keptOrder? = plan.rowsToPlace { true } else { false }

@@ -35,7 +35,7 @@ extension CancellableCommand {
         do {
             try await work.value
         } catch PostgresError.Code.cancelled {
-            // While it connected, or looked whether it can begin.
+            // The signal came while the command connected, or before its first change.
             throw CommandFailure(.failed, "Interrupted. Nothing was changed.")
         }
     }

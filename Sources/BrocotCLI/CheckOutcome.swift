@@ -4,7 +4,7 @@ import Administration
 struct CheckOutcome {
     /// The faults before a repair.
     let findings: TableFindings
-    /// Why some of them are left after it.
+    /// Why some faults are left after the repair.
     var failure: TableRepair.Failure?
 
     /// Whether faults are left, or were not looked for.
@@ -12,7 +12,7 @@ struct CheckOutcome {
         failure != nil || (isRepairing ? findings.needsPerson : !findings.areRight)
     }
 
-    /// Whether nothing is left but what a lock of another session kept from being done.
+    /// Whether locks of other sessions are the only reason for what was not done.
     private var isOnlyLocked: Bool {
         guard let failure else { return findings.isLocked }
         return failure.isLocked && !findings.needsPerson

@@ -52,7 +52,7 @@ extension CommandFailure {
             isInvalidKey ? .usage : .failed, sentences.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))
     }
 
-    /// Something else has the name of an attached table.
+    /// The failure if the name of an attached table belongs to something else, or to nothing.
     static func notATable(_ names: OrderNames) -> CommandFailure {
         CommandFailure(
             .needsRepair,

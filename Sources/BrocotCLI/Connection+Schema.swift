@@ -23,7 +23,7 @@ extension Connection {
         try await inTransaction(.repeatableReadOnly, settings: TransactionSettings.ofReading, body)
     }
 
-    /// The migrator of this program, for what only reads.
+    /// The migrator for commands that only read the schema.
     nonisolated var migratorForReading: Migrator {
         Migrator(connection: self, lockTimeout: TransactionSettings.lockTimeoutOfReading)
     }

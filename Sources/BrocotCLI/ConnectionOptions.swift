@@ -32,7 +32,7 @@ struct ConnectionOptions: ParsableArguments {
     /// The limit for the answers of commands that read only a little.
     static let answerTimeoutOfReaders = Duration.seconds(30)
 
-    /// The limit for the answers of commands that change the queue. It is longer than these wait for a lock.
+    /// The limit for the answers of commands that change the queue. It is longer than such a command waits for a lock.
     static let answerTimeoutOfQueue = TransactionSettings.lockTimeoutOfQueue * 2
 
     /// Opens one connection, with this limit for each answer: see `ConnectionParameters.answerTimeout`.

@@ -16,7 +16,8 @@ extension DaemonCommand {
             } catch let failure as CommandFailure {
                 return failure.description
             } catch {
-                // For example because a right was revoked, or a table is locked. A lost connection is for the listener.
+                // The server refused a query, for example because a right was revoked or a table is locked. The
+                // listener handles a lost connection.
                 let cause = Connection.serverError(in: error)
                 guard error is MigrationError || cause?.code == .server, cause?.isConnectionLost != true else {
                     throw error

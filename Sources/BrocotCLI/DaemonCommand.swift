@@ -152,7 +152,7 @@ struct DaemonCommand: AsyncParsableCommand {
             try await $0.requireSchemaStill()
             try await $0.requireAllRows()
         }
-        // With the daemon's limit for answers.
+        // These parameters include the daemon's limit for answers.
         let (limited, connectWait) = (configuration.connection, settings.connectWait.value)
         let poisonTables = configuration.queue.poisonPolicies.keys.map(\.text)
         let health = probes.health
@@ -164,7 +164,7 @@ struct DaemonCommand: AsyncParsableCommand {
             probes.services(around: daemon), alsoOn: signals, logger: logger)
     }
 
-    /// Options first, then the environment, then the file.
+    /// The settings: options come before the environment, and the environment before the file.
     private func settings() throws -> DaemonSettings {
         let poison = onPoison.isEmpty ? nil : onPoison.joined(separator: ",")
         return try DaemonSettings(

@@ -38,7 +38,7 @@ struct DaemonProbes {
     }
 
     /// The daemon and the services around it, in the order of their start. They stop in the opposite order: systemd is
-    /// notified first, and HTTP is answered to the end.
+    /// notified first, and the HTTP server stops last.
     func services(around daemon: any Service) -> [any Service] {
         let notifier = SystemdNotifier(
             environment: ProcessInfo.processInfo.environment,

@@ -10,13 +10,13 @@ enum DemoBacklog {
         "Reminders arrive an hour late", "Rate limit for the API", "Tour for new users",
     ]
 
-    /// Something that happened, and the call that an application makes of it.
+    /// An event, and the call with which an application reacts.
     struct Event {
         let reason: String
         let call: String
     }
 
-    /// Each moves one or two of the items.
+    /// The events of the week. Each call moves one or two items.
     static let week = [
         Event(
             reason: "Two customers missed their appointments",

@@ -52,7 +52,7 @@ struct DevCommand: AsyncParsableCommand {
         var configuration = DaemonConfiguration(connection: database.parameters)
         configuration.version = BrocotCommand.version
         configuration.workers = workers
-        // A person who tries Brocot wants to see why a request changes nothing.
+        // Rejections are warnings here, so that a person who tries Brocot sees why a request changes nothing.
         configuration.rejectionLevel = .warning
         try await ServiceRunner.run(
             [

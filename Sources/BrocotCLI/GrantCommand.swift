@@ -63,7 +63,7 @@ struct GrantCommand: CancellableCommand {
         if kind == .daemon { try await warnOfRowSecurity(on: database) }
     }
 
-    /// A daemon from which a policy hides rows moves nothing in that table, although it has all rights.
+    /// Warns if a policy hides rows of a table from these roles: a daemon with such a role moves nothing in that table.
     private func warnOfRowSecurity(on database: Connection) async throws {
         for role in roles {
             let hidden = try await database.inTransaction(.repeatableReadOnly) { connection throws(PostgresError) in
@@ -97,7 +97,7 @@ struct GrantCommand: CancellableCommand {
         } catch SQLState.insufficientPrivilege {
             throw failure("This role can't grant all of these rights (\(database.summary))", [])
         } catch {
-            // Without this, the compiler may crash: see SQLState.
+            // Without this last `catch`, the compiler may crash: see ``SQLState``.
             throw error
         }
         Stream.error.printText(

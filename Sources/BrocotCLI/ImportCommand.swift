@@ -91,7 +91,7 @@ extension Int {
 /// Standard input, with a progress bar if its size is known.
 private final class StandardInput: Sendable {
     private static let pieceSize = 1 << 18
-    /// 0 if it is not a file.
+    /// The size of standard input in bytes; 0 if standard input is not a file.
     private let size: Int
     private let bar = ProgressBar(title: "importing kB")
 

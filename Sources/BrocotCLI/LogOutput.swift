@@ -88,7 +88,7 @@ final class LogOutput: Sendable {
                 guard errno == EINTR || errno == EAGAIN else { return -1 }
             }
             guard .now < deadline else { return 0 }
-            // A terminal may be ready, and take nothing.
+            // A terminal may report that it is ready, and still accept no bytes.
             if isReady > 0, errno == EAGAIN { usleep(10_000) }
         }
     }

@@ -2,7 +2,7 @@ import Administration
 
 /// Plans as text for people, and as scripts for psql.
 enum PlanText {
-    /// One line for each step, and notes for the person.
+    /// The plan for people: one line for each step, and notes.
     static func description(_ plan: AttachPlan) -> String {
         var lines = plan.steps.enumerated().map { "\($0 + 1). \($1.purpose.printable): \($1.lock.rawValue)" }
         switch plan.rowsToPlace {

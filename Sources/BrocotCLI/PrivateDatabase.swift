@@ -19,7 +19,7 @@ struct PrivateDatabase {
 
     /// Starts the server, creates the database where it is missing, and migrates it.
     static func start(_ configuration: LocalCluster.Configuration, logger: Logger) async throws -> PrivateDatabase {
-        // libpq would connect to another server, although the URL names the private one.
+        // With these variables, libpq would connect to another server, although the URL names the private one.
         for name in ["PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE"] { unsetenv(name) }
         let cluster = try await LocalCluster(configuration, installation: .locate())
         do {

@@ -4,9 +4,10 @@ import UnixSignals
 
 /// Runs services until one of them ends, or until SIGTERM, SIGINT or another given signal arrives.
 enum ServiceRunner {
-    /// This long after the signal, unfinished work is cancelled, which rolls back its transactions, except those in COMMIT.
+    /// The time after the signal at which unfinished work is cancelled. Its transactions are rolled back, except those
+    /// in COMMIT.
     private static let longestShutdown = Duration.seconds(7)
-    /// This long after the signal, the process ends in any case, so that it ends within 10 s.
+    /// The time after the signal at which the process ends in any case, so that it ends within 10 s.
     private static let hardShutdownLimit = Duration.seconds(9)
 
     /// Runs the services. They are shut down in the opposite order, one after the other.
@@ -22,7 +23,7 @@ enum ServiceRunner {
         do {
             try await ServiceGroup(configuration: configuration).run()
         } catch let error as ServiceGroupError where error.errorCode == .serviceFinishedUnexpectedly {
-            // Every service may end by itself. Here one ended while a signal shut the others down.
+            // A service ended by itself while a signal shut the others down. That is no failure.
         }
     }
 }

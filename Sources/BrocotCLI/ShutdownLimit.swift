@@ -18,7 +18,7 @@ struct ShutdownLimit: Service {
 
     func run() async throws {
         var status = ExitStatus.done
-        // Otherwise another service has failed.
+        // An error means that another service has failed.
         do { try await gracefulShutdown() } catch { status = .failed }
         let end = DispatchTime.now() + .milliseconds(Int(duration / .milliseconds(1)))
         // Each serial queue has a thread of its own. A global queue may have to wait until another thread is free.
@@ -27,7 +27,7 @@ struct ShutdownLimit: Service {
                 "the shutdown took too long; the server rolls back open transactions, or finishes their COMMIT")
             _exit(status.rawValue)
         }
-        // If the log can't be written.
+        // The first queue may block while it writes the log. So a second queue ends the process in any case.
         DispatchQueue(label: "end").asyncAfter(deadline: end + Self.timeToLog) { [status] in _exit(status.rawValue) }
     }
 }

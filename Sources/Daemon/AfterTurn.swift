@@ -13,7 +13,7 @@ enum AfterTurn: Equatable {
     case rest(atMost: Duration)
     /// Begin again at the beginning of the queue.
     case readWholeQueue
-    /// With `endsOthers`, nothing is left for the other workers either.
+    /// The worker ends. With `endsOthers`, the other workers end too, because nothing is left for them.
     case end(Worker.End, endsOthers: Bool)
 
     /// The pause after a batch that decided nothing, so that trying too early costs little.

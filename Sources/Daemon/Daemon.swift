@@ -29,7 +29,7 @@ package struct Daemon: Service {
     /// - Throws: ``OnlyWaitingWorkIsLeft`` or ``QueueRefused``, both with `drains` only.
     package func run() async throws {
         let interruption = ListenerInterruption()
-        // The end of a drain sets only the second one.
+        // The end of a drain sets only `stopSignal`.
         let (shutdownSignal, stopSignal) = (StopSignal(), StopSignal())
         shutdownSignal.onSet { stopSignal.set() }
         stopSignal.onSet { interruption.wakeUp() }
@@ -59,7 +59,7 @@ package struct Daemon: Service {
         }
         logTotals()
         for case .refused(let refusal) in ends { throw refusal }
-        // A worker that found nothing pending has read the whole queue after the others.
+        // If one worker found nothing pending, it has read the whole queue last. So its result counts.
         if ends.contains(.drained) { return }
         if ends.contains(.onlyWaitingWork) { throw OnlyWaitingWorkIsLeft() }
     }

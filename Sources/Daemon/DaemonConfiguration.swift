@@ -4,7 +4,7 @@ import MoveQueue
 
 /// The configuration of a daemon.
 package struct DaemonConfiguration: Sendable {
-    /// Where to connect. The ``ConnectionParameters/answerTimeout`` is set from `queue`.
+    /// The server and the database. The ``ConnectionParameters/answerTimeout`` is set from `queue`.
     package private(set) var connection: ConnectionParameters
     /// The program's version, which `brocot status` shows: see ``listenerName``.
     package var version = "unknown"

@@ -16,8 +16,8 @@ final class IdleWorkers: Sendable {
         /// When each worker last decided requests.
         var decisions: [Int: ContinuousClock.Instant] = [:]
 
-        /// Whether another worker than this one has decided requests lately. One that is busy, but decides nothing, may be in a trigger that
-        /// waits, or without a connection.
+        /// Whether another worker than this one has decided requests lately. A worker that is busy and decides nothing
+        /// may be in a trigger that waits, or have no connection.
         func isAnotherActive(than worker: Int) -> Bool {
             let earliest = ContinuousClock.now - JoiningSchedule.usualSilence
             return decisions.contains { $0.key != worker && $0.value > earliest }
@@ -113,7 +113,7 @@ final class IdleWorkers: Sendable {
         defer { alarm?.cancel() }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // The number of workers that wait then; nil if this one must not wait.
+                // The number of workers that wait, with this one; nil if this one must not wait.
                 let waiting = state.withLock { state -> Int? in
                     if state.hasPendingWakeUp || stopSignal.isSet || Task.isCancelled {
                         state.hasPendingWakeUp = false

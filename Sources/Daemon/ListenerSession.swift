@@ -13,7 +13,7 @@ struct ListenerSession {
     private var observer: QueueObserver
     private var sampling: QueueSampler
     private var nextExamination = ContinuousClock.now + examinationInterval
-    /// While the server refuses polls: when to poll again, even if workers are busy.
+    /// The time of the next attempt while the server refuses polls. This attempt is made even if workers are busy.
     private var nextAttempt = ContinuousClock.now
     private var nextTestOfDelivery = ContinuousClock.now + testInterval
 

@@ -62,7 +62,7 @@ struct LogPruner: Sendable {
             } catch {
                 guard !stopSignal.isSet, !Task.isCancelled else { return }
                 failures.note("the log was not pruned; trying again", error)
-                // A missing right, for example, does not come back soon.
+                // The next attempt comes late, because a cause such as a missing right does not pass soon.
                 if (error as? PostgresError)?.isRefusal == true { latest = (decided, .now) }
             }
             await stopSignal.wait(atMost: interval)

@@ -6,7 +6,7 @@ struct QueueSampler {
     /// At most this part of the time is spent on samples, as long as they don't come more rarely than with ``longestInterval``. The listener
     /// does nothing else meanwhile, and a sample takes long if the queue has millions of deleted requests that a long transaction keeps.
     private static let largestShare = 1.0 / 100
-    /// An alert for requests that wait for a minute must not rely on older values.
+    /// The longest interval. An alert for requests that wait for a minute must not rely on older values.
     private static let longestInterval = Duration.seconds(60)
 
     let metrics: DaemonMetrics

@@ -62,9 +62,9 @@ struct Worker: Sendable {
 
     /// Waits while the COMMIT of the worker's former session waits for a synchronous standby.
     ///
-    /// Whoever ends such a session (`pg_terminate_backend`) makes its transaction visible, although no standby has it. So the session is left
-    /// alone until the standby is back. The COMMIT of a further batch would wait too. Each batch would leave one more session on the server, until
-    /// no role could connect to it.
+    /// If such a session is ended (`pg_terminate_backend`), its transaction becomes visible although no standby has it.
+    /// So the worker does not end the session. And it begins no further batch: that COMMIT would wait too, and each
+    /// batch would leave one more session on the server, until no role could connect.
     private func waitForCommit(ofProcess process: Int32, on connection: Connection) async throws(PostgresError) {
         var isReported = false
         while mustGoOn, try await StandbyWait.isGoingOn(ofProcess: process, on: connection) {

@@ -77,7 +77,7 @@ struct WorkerSession {
             try await reportLockHolders(of: report.claim.lockedByOthers)
         case .undecided(let report):
             if !report.unavailable.isEmpty { worker.metrics.noteMissedLocks() }
-            // While the server fails, the workers would end each other's pauses.
+            // No other worker is woken while the server fails, because the workers would end each other's pauses.
             if result.needsAnotherWorker, !memory.serverFailure.isServerTheCause { worker.idleWorkers.wakeOne() }
             try await reportLockHolders(of: report.claim.lockedByOthers)
         case .idle, .waiting, .postponed, .gathering:
@@ -104,7 +104,7 @@ struct WorkerSession {
         case .readWholeQueue:
             queue.readWholeQueue()
         case .end(let end, let endsOthers):
-            // Some may wait, until a postponed list is due or for a new connection.
+            // The other workers may be waiting for a postponed list or for a new connection.
             if endsOthers { worker.stopSignal.set() }
             return end
         }

@@ -31,15 +31,15 @@ struct Connecting {
     /// One error for the failures of all addresses, with the message of each. There is at least one failure.
     private static func combined(_ failures: [PostgresError]) -> PostgresError {
         guard failures.count > 1 else { return failures[0] }
-        // If a host failed for a reason that may pass, that host may be the primary: waiting may help then, and to look for another server
-        // does not.
+        // A host that failed for a temporary reason may be the primary. Then the error says that waiting may help, and
+        // not that every server is a standby.
         let temporary = failures.first { $0.connectionFailure?.isTemporary == true }
         let standby = temporary == nil ? failures.first { $0.connectionFailure == .standby } : nil
         // The error of a host that answered is more useful than that of a host that did not answer.
         let mostUseful =
             standby ?? failures.first { $0.connectionFailure == .other } ?? temporary ?? failures[failures.count - 1]
         return mostUseful.with { fields in
-            // With prefer-standby, each host is tried twice.
+            // With prefer-standby, each host is tried twice, so a message may occur twice.
             var messages: [String] = []
             for failure in failures where !messages.contains(failure.message) { messages.append(failure.message) }
             fields.message = messages.joined(separator: "\n")
@@ -92,7 +92,7 @@ struct Connecting {
         try refuseURLs(in: parameters["service"] == nil ? parameters.effectiveValues : parameters.values)
         guard parameters["service"] != nil else { return parameters }
         var probe = parameters
-        // With this value, libpq reads the service, and then connects to nobody.
+        // libpq reads the service first. Then it refuses this invalid value, before it connects.
         probe["sslmode"] = "unknown"
         let handle = try start(probe)
         defer { handle.close() }

@@ -20,8 +20,8 @@ extension Connection {
         }
     }
 
-    /// Runs `body`, whose statement is undone if it fails. If something else has deallocated the prepared statement or changed a table, the
-    /// statement can be sent again.
+    /// Runs `body` again if something else has deallocated its prepared statement, or has changed a table of the
+    /// statement. The failed statement has changed nothing, so it can be sent again.
     private func repeatingIfStale(_ body: () throws(PostgresError) -> Rows) throws(PostgresError) -> Rows {
         do throws(PostgresError) {
             return try body()

@@ -50,7 +50,7 @@ extension Connection {
         }
     }
 
-    /// Reads the answers to a group. It throws an error after which no more answers are wanted.
+    /// Reads the answers to a group. It throws an error if the answers of later groups can't be read.
     private func readGroup(
         _ pointer: OpaquePointer, since start: ContinuousClock.Instant
     ) throws(PostgresError) -> Result<[Rows], PostgresError> {

@@ -69,7 +69,7 @@ private func classify(_ sqlState: SQLState?, _ message: String) -> PostgresError
     default: break
     }
     if let refusal = PoolerRefusal(sqlState, message) { return refusal.isTemporary ? .notAccepting : .other }
-    // A server's other messages say why it refused a setting, for example.
+    // The server's other errors have other causes, such as a setting that it refuses.
     guard sqlState == nil || sqlState == .protocolViolation else { return .other }
     // PgBouncer's other messages repeat what its server said, mostly that the server is starting or stopping.
     return failuresByMessage.first { message.contains($0.text) }?.failure

@@ -3,8 +3,8 @@ import Logging
 
 /// Owns a `PGconn`, and closes it exactly once.
 ///
-/// It is Sendable because it is opened on the connection's queue and then passed to the actor that runs on that queue.
-/// Nothing else uses it.
+/// The handle is Sendable because it is opened on the connection's queue, and then passed to the actor that runs on
+/// that queue. Nothing else uses it.
 final class ConnectionHandle: @unchecked Sendable {
     private var pointer: OpaquePointer?
     private let notices: NoticeLogger
@@ -68,7 +68,7 @@ final class ConnectionHandle: @unchecked Sendable {
 
 /// Owns a `PGcancel`, which asks the server to stop what a connection is doing.
 ///
-/// It is Sendable because libpq never changes it and allows its use on any thread.
+/// The handle is Sendable because libpq never changes the `PGcancel`, and allows its use on any thread.
 final class CancelHandle: @unchecked Sendable {
     private let pointer: OpaquePointer
 

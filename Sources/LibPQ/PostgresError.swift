@@ -43,7 +43,7 @@ package struct PostgresError: Error, Sendable {
     package enum ConnectionFailure: Sendable {
         /// No server listens at the address, the host name is unknown, or the network is down. Waiting may help.
         case unreachable
-        /// Nobody answered within `connect_timeout`. Waiting may help.
+        /// No answer came within `connect_timeout`. Waiting may help.
         case timedOut
         /// The server accepts no connections at present: it is starting or stopping, or lacks connections, memory or disk space. Waiting may help.
         case notAccepting

@@ -13,7 +13,8 @@ struct PreparedStatements {
     var names: [Key: String] = [:]
     /// Whether something else deallocates this session's statements, or has taken their names.
     private(set) var isOff = false
-    /// How many statements were prepared in all. So no name is used twice, and statements that are forgotten count: the server keeps them.
+    /// The number of statements that this session has prepared. Each name contains this number, so no name is used
+    /// twice. Forgotten statements count too, because the server keeps them.
     var count = 0
 
     mutating func keepNone() {

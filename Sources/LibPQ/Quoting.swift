@@ -47,7 +47,7 @@ package func unquotedLiteral(at start: String.Index, of sql: String) -> String? 
     var text = String.UnicodeScalarView()
     while let scalar = rest.popFirst() {
         if scalar == "'" && rest.first != "'" { return String(text) }
-        // The second one of two.
+        // Skips the second of two equal characters, which stand for one.
         if scalar == "'" || isEscaped && scalar == "\\" { _ = rest.popFirst() }
         text.append(scalar)
     }

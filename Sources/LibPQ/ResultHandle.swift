@@ -2,8 +2,8 @@ internal import CLibPQ
 
 /// Owns a `PGresult`, and frees it exactly once.
 ///
-/// It is Sendable because a `PGresult` does not change after libpq has returned it (see "Behavior in Threaded Programs" in
-/// libpq's manual).
+/// The handle is Sendable because a `PGresult` does not change after libpq has returned it (see "Behavior in Threaded
+/// Programs" in libpq's manual).
 final class ResultHandle: @unchecked Sendable {
     let pointer: OpaquePointer
 

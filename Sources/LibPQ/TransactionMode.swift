@@ -6,12 +6,12 @@ package struct TransactionMode: Sendable {
     /// A statement that changes the `search_path`, which is sent together with BEGIN.
     let searchPath: String?
 
-    /// What stands behind BEGIN.
+    /// The clause that follows BEGIN.
     var clause: String { "ISOLATION LEVEL \(level) READ \(isReadOnly ? "ONLY" : "WRITE")" }
 
-    /// Every statement sees what was committed before it began; may write. The schemas of the session's `search_path` stay in
-    /// it, because users' triggers may need them. So each operator and function must have exactly the types of its arguments,
-    /// or be qualified: see docs/decisions/pg-catalog-first.md.
+    /// Each statement sees what was committed before it began. The transaction may write. The `search_path` keeps the
+    /// session's schemas, because users' triggers may need them. So each operator and function must have exactly the
+    /// types of its arguments, or be qualified: see docs/decisions/pg-catalog-first.md.
     package static let readCommitted = TransactionMode(
         level: "READ COMMITTED", isReadOnly: false,
         searchPath: "SELECT \(SearchPath.putSystemCatalogFirstAndTemporaryLast.text)")
@@ -26,7 +26,8 @@ package struct TransactionMode: Sendable {
     /// The same as ``readCommitted``, but only `pg_catalog` is searched. For statements that fire no trigger of a user.
     package static let readCommittedInSystemCatalog = TransactionMode(
         level: readCommitted.level, isReadOnly: false, searchPath: SearchPath.setSystemCatalogOnly)
-    /// All statements see the same moment; may not write. Only `pg_catalog` is searched, because no trigger fires.
+    /// All statements see one snapshot. The transaction can't write. Only `pg_catalog` is searched, because no trigger
+    /// fires.
     package static let repeatableReadOnly = TransactionMode(
         level: "REPEATABLE READ", isReadOnly: true, searchPath: SearchPath.setSystemCatalogOnly)
     /// For statements of the library's user: like ``readCommitted``, but the session's `search_path` stays unchanged and

@@ -1,11 +1,11 @@
 /// The roles whose code the current role may run with its own rights.
 ///
-/// `pg_has_role` can't tell them, because it is always true for a superuser.
+/// The function `pg_has_role` does not help here, because it is always true for a superuser.
 package enum TrustedRoles {
     /// The current role and the roles that were granted to it, as the recursive table `granted` of a WITH RECURSIVE. All names are qualified.
     ///
-    /// Whoever may administer a role can also grant it to a superuser, who has not asked for it. So a grant to a superuser counts only if a
-    /// superuser has made it.
+    /// A role with the ADMIN option on another role can grant that role to a superuser without the superuser's consent.
+    /// So a grant to a superuser counts only if a superuser has made it.
     package static let granted = """
         granted AS (
             SELECT role.oid FROM pg_catalog.pg_roles AS role WHERE role.rolname OPERATOR(pg_catalog.=) current_user

@@ -51,7 +51,7 @@ struct ClusterDirectory: Sendable {
         } catch {
             throw .fileSystem(operation: "create the folder", path: rootsDirectory, reason: "\(error)")
         }
-        // So that `my-app` and `my/app` differ.
+        // The escapes make sure that `my-app` and `my/app` get different folders.
         let parts = preferred.split(separator: "/").map {
             $0.replacing("%", with: "%25").replacing("-", with: "%2D")
         }
@@ -90,7 +90,7 @@ struct ClusterDirectory: Sendable {
             throw .fileSystem(operation: "read the folder", path: path, reason: "\(error)")
         }
         let isNew = files.isEmpty && status.st_mode & S_IWOTH == 0
-        // The password is the first file, and the lock the second one.
+        // A private server's folder gets the file `password` first, and the file `lock` next.
         let isOwn = files == ["password"] || files.isSuperset(of: ["password", "lock"])
         guard isNew || isOwn else {
             let reason =

@@ -40,7 +40,8 @@ struct ServerProcess: Sendable {
                 announce.finish(throwing: error)
             }
         }
-        // A task of its own, which is not cancelled together with the caller: nobody would know the server that starts.
+        // This task is not cancelled together with the caller. Otherwise a server could start of which this process
+        // does not know.
         let announced = Task { try await announcements.first { _ in true } }
         do {
             guard let process = try await announced.value else {

@@ -33,7 +33,7 @@ package struct Migration: Sendable, Equatable {
     /// `sql`, with a semicolon after the last statement, so that another one can follow.
     var sqlWithLastSemicolon: String {
         guard let last = statements.last, last.end == sql.unicodeScalars.count else { return sql }
-        // On a line of its own, because the last one may be a comment.
+        // The semicolon is on a line of its own, because the last line may be a comment.
         return "\(sql)\n;"
     }
 

@@ -85,6 +85,6 @@ extension MigrationError {
 }
 
 extension [LockHolder] {
-    /// All of them, in the middle of a sentence.
+    /// All holders, as part of a sentence.
     package var text: String { map(\.description).joined(separator: ", ") }
 }

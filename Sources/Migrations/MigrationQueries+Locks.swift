@@ -16,8 +16,8 @@ extension MigrationQueries {
         """
     }
 
-    /// The processes that have locked tables and indexes of schema `brocot` in transactions of at least this age. NULL means a prepared
-    /// transaction. Whoever may not see a transaction's age sees the process too.
+    /// The processes that have locked tables and indexes of schema `brocot` in transactions of at least this age. NULL
+    /// means a prepared transaction. A role that may not see a transaction's age gets its process too.
     ///
     /// The server does not tell who has the lock that a statement waited for in vain. A younger transaction can't have it, because it
     /// would have waited behind the statement.
@@ -34,7 +34,8 @@ extension MigrationQueries {
         """
     }
 
-    /// Removes what `PREPARE` in a migration prepared, because a rollback does not. What the connection itself has prepared stays.
+    /// Deallocates the statements that PREPARE in a migration has made, because a rollback keeps them. The connection's
+    /// own prepared statements stay.
     static let deallocate = """
         DO $$
         DECLARE

@@ -24,7 +24,8 @@ package struct MigrationSet: Sendable, Equatable {
         }
     }()
 
-    /// Reads every file of a directory whose name ends in `.sql`, or in `.SQL`, which is refused.
+    /// Reads every file of a directory whose name ends in `.sql`, in lower or upper case. A name in upper case is an
+    /// error.
     ///
     /// - Throws: Any ``MigrationError`` about files.
     package init(directory: String) throws(MigrationError) {

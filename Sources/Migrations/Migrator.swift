@@ -69,7 +69,8 @@ package struct Migrator: Sendable {
     }
 
     private var readingSettings: [(String, String)] {
-        // Compiling a query of the catalogs takes seconds, for milliseconds of work, where the server's settings make its plan seem expensive.
+        // JIT compilation is off. With some settings of the server, the plan of a catalog query seems expensive; then
+        // its compilation takes seconds, for a query of milliseconds.
         [
             ("search_path", "pg_catalog, pg_temp"), ("lock_timeout", "\(max(1, lockTimeout.milliseconds))"),
             ("jit", "off"),
@@ -85,8 +86,8 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// The same as ``statusForMigrating()``, for the role with which the migrations run. It must be able to replace what earlier
-    /// migrations made.
+    /// The same as ``statusForMigrating()``, for the role with which the migrations run. This role must be able to
+    /// replace the objects of earlier migrations.
     ///
     /// - Throws: Also ``MigrationError/objectsOfOthers(_:owner:)``.
     func statusAsOwner() async throws(MigrationError) -> MigrationStatus {
@@ -94,7 +95,8 @@ package struct Migrator: Sendable {
             do {
                 try Self.refuseForeignObjects(trusting: .grantedRolesAndTriggers, on: connection)
             } catch MigrationError.foreignObjects(let foreign, let isFirstRun) {
-                // What members of the owner have made needs another owner, and is not to be dropped.
+                // Objects that members of the owner role have made are not foreign: they only need another owner. So
+                // the error does not advise to drop them.
                 let (objects, owner) = try Self.objectsOfOthers(on: connection)
                 let owners = MigrationQueries.areMembers(Set(foreign.map(\.owner)))
                 guard !isFirstRun, !objects.isEmpty, try connection.query(owners).single().decode(0) else {
@@ -108,7 +110,7 @@ package struct Migrator: Sendable {
             do {
                 status = try Self.readStatus(of: connection, set)
             } catch SQLState.insufficientPrivilege where !objects.isEmpty {
-                // The owner may not even read the history.
+                // The owner has no right to read the history.
                 throw MigrationError.objectsOfOthers(objects, owner: owner)
             }
             // Before the first migration, any object is refused, whoever owns it.
@@ -117,14 +119,15 @@ package struct Migrator: Sendable {
         }
     }
 
-    /// The objects that the current role can't replace although it owns the schema, and its name.
+    /// The objects that the current role can't replace although it owns the schema, and the role's name.
     private static func objectsOfOthers(
         on connection: isolated Connection
     ) throws(PostgresError) -> (objects: [ForeignObject], owner: String) {
         try objects(MigrationQueries.objectsOfOthers, on: connection)
     }
 
-    /// Runs `body` in a transaction that only reads. It is the first that each command does.
+    /// Runs `body` in a read-only transaction. Each command begins with such a transaction, so the encoding is checked
+    /// here.
     ///
     /// - Throws: Also ``MigrationError/unsupportedEncoding(_:)``.
     func reading<Value: Sendable>(
@@ -132,7 +135,8 @@ package struct Migrator: Sendable {
     ) async throws(MigrationError) -> Value {
         do {
             return try await connection.run { connection throws in
-                // Otherwise the server can't convert the first text that is not ASCII, or takes any text.
+                // With another encoding, the server can't convert some texts. With SQL_ASCII, it accepts texts that are
+                // not valid UTF-8.
                 if let encoding = connection.parameterStatus("server_encoding"),
                     DatabaseEncoding.fault(of: encoding) != nil
                 {

@@ -33,13 +33,13 @@ struct Upgrade: Sendable {
     ///
     /// - Returns: nil if another migrator has applied the rest.
     func applyNext() async throws(MigrationError) -> AppliedMigration? {
-        // The work of a migration before it needs a lock does not count.
+        // The limit is for waiting. The time before the first wait for a lock does not count.
         var waitingSince: ContinuousClock.Instant?
         var backoff = Backoff(first: .milliseconds(50), longest: .seconds(1))
         var lockedAttempts = 0
         while true {
             let attempt = try await attempt(afterLocked: lockedAttempts)
-            // Only the wait for a table's lock is over already: the lock for migrations is not waited for.
+            // A statement has waited for a table's lock already. The lock for migrations was only tried.
             let waited = if case .locked = attempt { min(Self.lockWait, migrator.lockTimeout) } else { Duration.zero }
             let start = waitingSince ?? .now - waited
             waitingSince = start
@@ -68,7 +68,7 @@ struct Upgrade: Sendable {
     private func attempt(afterLocked count: Int) async throws(MigrationError) -> Attempt {
         do {
             return try await migrator.connection.run { connection throws in
-                // The migration whose statements all ran.
+                // The migration, when all of its statements have run.
                 var finished: Migration?
                 do {
                     return try connection.transaction { connection throws in
@@ -92,7 +92,8 @@ struct Upgrade: Sendable {
         }
     }
 
-    /// Some attempts wait until the server has cancelled an autovacuum that has the lock. It does this only after `deadlock_timeout`.
+    /// Some attempts wait until the server has cancelled an autovacuum that has the lock. The server cancels it only
+    /// after `deadlock_timeout`.
     private func prepare(afterLocked count: Int, on connection: isolated Connection) throws(PostgresError) {
         try connection.execute(script: MigrationQueries.settings(lockTimeout: min(Self.lockWait, migrator.lockTimeout)))
         if count % Self.attemptsPerLongWait == 1 {
@@ -103,7 +104,8 @@ struct Upgrade: Sendable {
     }
 
     private func apply(on connection: isolated Connection, _ finished: inout Migration?) throws -> Attempt {
-        // Without waiting, so that the program can report how long it has been waiting and for whom.
+        // The lock is tried without waiting, so that the program can report for how long and for which sessions it
+        // waits.
         guard try connection.query(MigrationQueries.lock.tryLock).single().decode(0, as: Bool.self) else {
             let rows = try connection.query(MigrationQueries.lockOwners)
             return .refused(by: try rows.map { row in LockHolder(process: try row.decode(0)) })

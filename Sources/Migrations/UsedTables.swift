@@ -11,7 +11,7 @@ package enum UsedTables: Sendable {
     /// A table that need not be attached yet.
     case table(schema: String, name: String)
 
-    /// A query for their schemas and names.
+    /// A query for the schemas and names of the tables.
     var names: SQL {
         switch self {
         case .all: "SELECT registered.schema_name, registered.table_name FROM brocot.ordered_tables AS registered"

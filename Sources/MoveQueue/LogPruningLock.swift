@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// Who has the lock for deleting old rows of the log.
+/// The lock for deleting old rows of the log, and its holder.
 package enum LogPruningLock {
     /// The transaction that has the lock; nil if the lock is free.
     ///

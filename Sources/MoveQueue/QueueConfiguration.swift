@@ -38,17 +38,18 @@ package struct QueueConfiguration: Sendable {
         settings(statementTimeout: limits.limitsReading ? self.statementTimeout(for: limits) : statementTimeout)
     }
 
-    /// The settings are not set for the session, because poolers share sessions.
+    /// These settings are set for each transaction and not for the session, because poolers share sessions.
     private func settings(statementTimeout: Duration) -> [(String, String)] {
         [
             ("lock_timeout", lockTimeoutSetting),
-            // Otherwise every error would have a context. A context shows that an error comes from within a function.
+            // With parameters in error messages, every error would have a context. But a context shall show that an
+            // error comes from within a function.
             ("log_parameter_max_length_on_error", "0"),
             ("statement_timeout", milliseconds(statementTimeout)),
             ("idle_in_transaction_session_timeout", milliseconds(idleTimeout)),
             // The role's limit would end the session, and each repetition too. Limits of statements are enough.
             ("transaction_timeout", "0"),
-            // If a policy hides rows, that is an error, instead of silently omitting the rows.
+            // If a policy would hide rows, the statement fails instead of omitting them silently.
             ("row_security", "off"),
         ] + MoveApplication.plannerSettings
     }
@@ -62,7 +63,7 @@ package struct QueueConfiguration: Sendable {
             ("lock_timeout", milliseconds(min(Self.longestLockWaitOfPruning, statementTimeout))),
             ("statement_timeout", milliseconds(min(Self.longestPruningStatement, statementTimeout))),
             ("transaction_timeout", "0"), ("row_security", "off"),
-            // What a crash undoes is deleted again, so COMMIT waits for no disk and no standby.
+            // COMMIT waits for no disk and no standby: after a crash, the next step repeats the deletions.
             ("synchronous_commit", "off"),
         ] + MoveApplication.plannerSettings
     }

@@ -5,7 +5,7 @@ package enum StandbyWait {
     /// A wait of this length means that the standby is gone, and not only slow.
     private static let longWait = Duration.seconds(5)
 
-    /// What the COMMIT of the session with this process identifier does, for people.
+    /// A sentence for people about the COMMIT of this session.
     package static func description(ofProcess process: Int32) -> String {
         "the COMMIT of process \(process) waits for a synchronous standby"
     }

@@ -6,7 +6,7 @@ extension AdvisoryLock {
     /// --arrive-now` have the same limit. Each lock needs an entry in the server's lock table, which all sessions share.
     package static let mostLists = 256
 
-    /// The lock of a list. Whoever changes the ranks of its rows must have it.
+    /// The lock of a list. A transaction must have this lock to change ranks of the list's rows.
     package static func ofList(_ list: ListIdentifier) -> AdvisoryLock {
         ofList("\(list.key)", of: "\(list.orderedTable)")
     }

@@ -47,7 +47,7 @@ package struct MoveApplication: Sendable {
     /// without sorting. The planner can't know that this is best for a table that was empty a moment ago. With these settings, a statement
     /// has the same plan for all parameters, and is planned only once.
     ///
-    /// What the plans need is switched on, because a database or a role may have other settings.
+    /// The settings also switch on what the plans need, because a database or a role may have switched it off.
     package static let plannerSettings = [
         ("enable_indexscan", "on"), ("enable_indexonlyscan", "on"), ("enable_tidscan", "on"), ("enable_nestloop", "on"),
         ("enable_seqscan", "off"), ("enable_bitmapscan", "off"), ("enable_hashjoin", "off"),

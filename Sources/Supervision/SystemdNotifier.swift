@@ -8,7 +8,7 @@ import ServiceLifecycle
 
 /// Reports to systemd when the service is ready, that it is alive, what it does, and when it stops.
 ///
-/// It does nothing if systemd did not start the process as a unit with `Type=notify`.
+/// The notifier does nothing if systemd did not start the process as a unit with `Type=notify`.
 package struct SystemdNotifier: Service {
     /// Functions that read the state to report. Until the service is ready they are called 20 times a second, then every few seconds.
     package struct Probe: Sendable {

@@ -123,7 +123,7 @@ import Testing
             ] + Self.changesOfSchema)
     }
 
-    /// What the real process does, with a table of the user's too, is tested with the command line.
+    /// The tests of the command line run the real process, also with a table of the user.
     @Test("A daemon can decide requests and write ranks")
     func daemonMay() async throws {
         try await allows(
@@ -315,7 +315,7 @@ import Testing
     private func refuses(_ kind: RoleKind, _ statements: [SQL]) async throws {
         let owner = try await TestDatabase.current.connect()
         try await Cards.create(on: owner)
-        // So that releasing a list has something to delete.
+        // Releasing this list deletes a row.
         try await owner.execute(
             "INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at) VALUES ('items', 'l', 1, '', now())"
         )

@@ -4,7 +4,7 @@ import TestPostgres
 
 /// Roles with the rights of a kind, which can log in.
 enum LoginRole {
-    /// Gives `body` a new role with what a kind of role needs, and a connection as this role. Drops the role afterwards.
+    /// Gives `body` a new role with the rights of a kind, and a connection as this role. Drops the role afterwards.
     static func with(
         _ kind: RoleKind, _ body: (TestRole, Connection) async throws -> Void
     ) async throws {
@@ -17,7 +17,7 @@ enum LoginRole {
     }
 }
 
-/// An ordered table of the user's own, with a column that is none of Brocot's business.
+/// An ordered table of the user, with a column that Brocot doesn't use.
 enum Cards {
     static func create(on connection: Connection) async throws {
         try await connection.execute(

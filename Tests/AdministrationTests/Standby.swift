@@ -4,7 +4,7 @@ import LocalPostgres
 import Logging
 import TestPostgres
 
-/// A standby of a test's server, which tells its primary what it reads.
+/// A standby of a test's server, with `hot_standby_feedback`.
 enum Standby {
     /// Gives `body` a session there, as the superuser.
     static func with(

@@ -2,7 +2,7 @@ import FoundationEssentials
 import LocalPostgres
 import Subprocess
 
-/// An authority of a test's own that signs servers' certificates, made by the program openssl in a folder.
+/// A certificate authority for one test, made with the program openssl in a folder.
 struct CertificateAuthority {
     static let isAvailable = FileManager.default.isExecutableFile(atPath: program)
     private static let program = "/usr/bin/openssl"

@@ -63,7 +63,7 @@ import Testing
         return TestDatabase.current.loopbackURL.replacing(/\/\/postgres:[^@]*@/, with: "//\(role):\(password)@")
     }
 
-    /// What service `roles` does.
+    /// Does the work of service `roles`.
     private func makeRoles() async throws {
         let (psql, url) = (TestDatabase.current.cluster.installation.program("psql"), TestDatabase.current.loopbackURL)
         let script = try Repository.text(of: "deploy/roles.sql")
@@ -79,7 +79,7 @@ import Testing
         #expect(result.terminationStatus.isSuccess && result.standardError.isEmpty, "\(result.standardError)")
     }
 
-    /// What service `migrations` does.
+    /// Does the work of service `migrations`.
     private func runMigrations() async throws {
         let commands = try Repository.text(of: "docker-compose.yml").matches(of: /\n {8}brocot (.+)/).map {
             Self.words($0.1)
@@ -88,7 +88,7 @@ import Testing
         for command in commands { try await run(command, as: "brocot_owner") }
     }
 
-    /// What the README runs in service `migrations`: to attach a table, and to let `app` move its rows at once.
+    /// The commands of the README in service `migrations`: they attach a table, and let `app` move its rows at once.
     private static func commandsOfTheReadMe() throws -> [[String]] {
         let readMe = try Repository.text(of: "README.md")
         let attach = try #require(readMe.firstMatch(of: /run --rm migrations '(brocot attach [^']+)'/)).1

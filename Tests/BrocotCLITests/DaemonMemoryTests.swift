@@ -4,7 +4,7 @@ import TestPostgres
 import Testing
 
 @Suite("Memory of the daemon", .usualTimeLimit) struct DaemonMemoryTests {
-    /// Several times what a daemon has at its start, and less than all notifications need.
+    /// The limit: several times the memory of a daemon at its start, and less than all notifications need.
     private static let bound = 150_000
 
     @Test("A daemon needs less than 150 MB during a flood of notifications, and still applies moves", .database)

@@ -4,7 +4,7 @@ import TestLimit
 import TestPostgres
 import Testing
 
-/// How daemons tell enqueuers whether one of them sleeps.
+/// How daemons use the sleep flag.
 @Suite("Sleep of a daemon", .database, .usualTimeLimit) struct DaemonSleepTests {
     @Test("INSERTs notify a sleeping daemon, and notify nobody after it stops")
     func sleepsAndStops() async throws {
@@ -47,7 +47,8 @@ import Testing
                 SELECT setval('brocot.sleepers', 1, true);
                 SELECT pg_advisory_lock(7);
                 """)
-        // Until the worker has its work, the listener can't write the flag: it may be earlier than the worker, and then no worker is busy yet.
+        // This open transaction keeps the listener from writing the flag until the worker has begun to work. Otherwise
+        // the listener could be faster than the worker.
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; ALTER SEQUENCE brocot.sleepers INCREMENT 1")
         try await RunningBrocot.withDaemon { _ in
@@ -93,7 +94,7 @@ import Testing
     }
 }
 
-/// They hardly use the processor for many seconds.
+/// These tests wait for many seconds, and hardly use the processor.
 @Suite("Rest of a daemon without polls", .database(mostlyWaits: true), .usualTimeLimit) struct DaemonRestTests {
     @Test("A daemon with --poll-interval 0 sends no queries while idle, and applies later requests")
     func longRest() async throws {
@@ -137,7 +138,8 @@ import Testing
             try await eventually("the daemon's sessions are silent for 4 s", within: .seconds(120)) {
                 try await Self.secondsSinceLastQuery(connection) > 4
             }
-            // This is what a daemon does at its end. A whole one would wake the resting daemon at its start too.
+            // The test does what a daemon does at its end. A real daemon would also wake the resting daemon at its
+            // start.
             try await SleepFlag.clearAtEnd(on: connection)
             try await waitUntil(aDaemonSleeps: true)
         }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import BrocotCLI
 
-/// Whoever may ask for moves chooses keys and names of lists, and a trigger of a user's says what it likes.
+/// A requester chooses keys and names of lists, and a user's trigger can raise any message.
 @Suite("Hostile text", .usualTimeLimit) struct HostileTextTests {
     private static let hostile = "a\u{1B}[2J\nForged\rx\u{7F}\u{9B}\u{202E}\u{2066}\u{200F}\u{2028}z"
     private static let escaped = #"a\u{1B}[2J\nForged\rx\u{7F}\u{9B}\u{202E}\u{2066}\u{200F}\u{2028}z"#

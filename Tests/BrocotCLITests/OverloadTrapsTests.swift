@@ -3,7 +3,7 @@ import TestLimit
 import TestPostgres
 import Testing
 
-/// Whoever may create objects in a schema of the `search_path` may set such traps, for a daemon or a superuser.
+/// A role that may create objects in a schema of the `search_path` can set such traps for a daemon or a superuser.
 @Suite(
     "Operators and functions with closer types in the search_path", .databaseWithOverloadTraps, .usualTimeLimit
 )

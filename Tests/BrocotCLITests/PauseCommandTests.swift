@@ -60,8 +60,8 @@ import Testing
         }
     }
 
-    /// Waits until the daemon's two workers have ended three transactions from now on, of which one begins after now, or until nothing is
-    /// pending.
+    /// Waits until nothing is pending, or until the daemon's two workers have ended three more transactions. At least
+    /// one of these began after the call.
     private func waitForBatches(_ connection: Connection) async throws {
         let start: Timestamp = try await connection.query("SELECT clock_timestamp()").single().decode(0)
         var ends: Set<String> = []

@@ -29,7 +29,8 @@ import Testing
         do {
             try await newer.start()
             let file = "\(newer.directory)/dump"
-            // With the old server's own program: it may have a later minor version, and know what the other does not.
+            // The dump is made with the old server's own program, which may have a later minor version than the new
+            // one.
             try await ServerCommand.run(
                 original.cluster.installation.program("pg_dump"),
                 ["--format=custom", "--file", file, "--dbname", original.url])

@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    /// The statements of the documentation, as they stand there.
+    /// The statements of the documentation, unchanged.
     private func policies() throws -> String { try documented("-- Policies for tenants") }
 
     private func revocation(from tenant: String) throws -> String {

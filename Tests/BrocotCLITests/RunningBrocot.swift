@@ -10,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-/// All that a program prints, for a look at it after its end.
+/// The output of a program, which a test can read after the program's end.
 final class PrintedText: Sendable {
     private let state = Mutex("")
 
@@ -22,10 +22,10 @@ final class PrintedText: Sendable {
 /// The program while it runs, such as the daemon.
 struct RunningBrocot {
     let processIdentifier: pid_t
-    /// What it has printed to standard output, up to the text that was waited for.
+    /// What the program has printed to standard output, up to the text that was waited for.
     let output: String
 
-    /// Where a daemon answers HTTP that was told to take any port, and to log as JSON.
+    /// The port on which a daemon answers HTTP. The daemon must choose a port itself, and log as JSON.
     var probePort: UInt16 {
         get throws { try #require(output.firstMatch(of: /"port":(\d+)/).flatMap { UInt16($0.1) }) }
     }
@@ -34,7 +34,8 @@ struct RunningBrocot {
         kill(processIdentifier, signal)
     }
 
-    /// Waits until a signal is left to the program, and no longer ends it at once. Linux tells that in /proc.
+    /// Waits until the program handles a signal itself, so that the signal does not end it at once. Linux shows this in
+    /// /proc.
     func waitUntilItHandles(_ signal: Int32) async throws {
         try await eventually("the program handles signal \(signal)") {
             let status = try String(contentsOfFile: "/proc/\(processIdentifier)/status", encoding: .utf8)
@@ -44,8 +45,8 @@ struct RunningBrocot {
         }
     }
 
-    /// How long the end after a signal may take. The daemon is to end within 10 s, and gives up waiting after 9 s. On a busy machine, its
-    /// process may come to an end later than it means to.
+    /// How long the end after a signal may take. The daemon is to end within 10 s, and gives up waiting after 9 s. On a
+    /// busy machine, its process may end somewhat later.
     private static let limitOfEnd = Duration.seconds(14)
 
     /// Waits until the process has ended after a signal. The end of its output is no sign: a daemon that was started at the same time may
@@ -53,14 +54,14 @@ struct RunningBrocot {
     func waitUntilItHasEnded() async throws {
         try await eventually("brocot has ended", within: Self.limitOfEnd, pause: .milliseconds(10)) {
             let status = try? String(contentsOfFile: "/proc/\(processIdentifier)/stat", encoding: .utf8)
-            // After the name, which is in parentheses: the state.
+            // The state follows the name, which is in parentheses.
             return status.map { $0.split(separator: ")").last?.first { $0 != " " } == "Z" } ?? true
         }
     }
 
     /// Runs `brocot`, gives it to `body` once it has printed `text` (to whatever stream), and waits for its end: `body`
-    /// sends a signal. What `body` throws is thrown on. The result is what a shell has in `$?`; nil where a signal ended it.
-    /// It is killed where it takes more than two minutes to print the text, or to end after `body`.
+    /// sends a signal. What `body` throws is thrown on. The result is what a shell has in `$?`; nil where a signal
+    /// ended it. The program is killed if it takes more than two minutes to print the text, or to end after `body`.
     static func run(
         _ arguments: [String], in directory: String, until text: String, databaseURL: String = "",
         environment: [Environment.Key: String] = [:], printing printed: PrintedText = PrintedText(),
@@ -78,7 +79,7 @@ struct RunningBrocot {
             var started: Task<Void, any Error>?
             let process = execution.processIdentifier.value
             watchdog.watch(process, until: "brocot prints \"\(text)\"")
-            // Read to the end also while `body` runs: a program whose output nobody takes stands still.
+            // The output is read while `body` runs too, because a program stops if nobody reads its output.
             defer { started?.cancel() }
             for try await line in execution.standardOutput.strings() {
                 printed.append(line: line)

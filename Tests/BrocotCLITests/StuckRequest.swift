@@ -21,7 +21,7 @@ struct StuckRequest {
                 """)
     }
 
-    /// Waits until a daemon is in the trigger.
+    /// Waits until a daemon executes the trigger.
     func waitUntilItIsTried() async throws {
         try await eventually("a daemon waits in the trigger") {
             try await !connection.query(

@@ -35,7 +35,7 @@ import Testing
                 try await receiver.wait(for: "WATCHDOG=1")
                 let request = try await StuckRequest()
                 try await request.waitUntilItIsTried()
-                // More than three of the times after which systemd would kill the daemon, and ten of the usual pauses.
+                // This is more than three watchdog intervals, and ten of the usual pauses.
                 var last = ContinuousClock.now
                 try await eventually("no sign of life comes for a second", within: .seconds(120)) {
                     if receiver.received().contains("WATCHDOG=1") { last = .now }
@@ -110,7 +110,7 @@ import Testing
 
     private static let verifier = "/usr/bin/systemd-analyze"
 
-    /// Runs a daemon that tells the receiver how it is, as systemd makes one.
+    /// Runs a daemon that reports to the receiver, as under systemd.
     private func withDaemon(
         telling receiver: NotifyReceiver, databaseURL: String = TestDatabase.current.url,
         _ body: @escaping @Sendable () async throws -> Void

@@ -29,7 +29,7 @@ import Testing
             try await Self.decide("b", on: connection)
         }
         #expect(status == .exited(0))
-        // On a busy machine, its process may come to an end later than it means to.
+        // On a busy machine, the daemon's process may end somewhat later.
         #expect(duration < .seconds(14))
         #expect(pipe.drain().allSatisfy { $0 == "y" })
     }

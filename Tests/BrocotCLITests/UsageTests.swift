@@ -4,7 +4,7 @@ import TestPostgres
 import Testing
 
 @Suite("Command line", .usualTimeLimit) struct UsageTests {
-    /// The commands that need a database, as they are called.
+    /// The commands that need a database, with their arguments.
     private static let commands = [
         "attach", "check", "daemon", "detach", "doctor", "grant", "import", "migrate up", "migrate status",
         "migrate plan", "migrate verify", "pause", "release", "resume", "retry", "show", "status",

@@ -59,7 +59,7 @@ import Testing
         await pool.close()
     }
 
-    /// The order in which callers get their turn that have begun to wait one after the other, before `release`.
+    /// The order in which callers get a connection, if they began to wait one after the other before `release`.
     private func turns(
         of count: Int, waitingFor pool: ConnectionPool, _ release: () async throws -> Void
     ) async throws -> [Int] {

@@ -45,7 +45,7 @@ struct LibraryFixture {
         return try rows[0].decode(0)
     }
 
-    /// Returns when somebody waits for an advisory lock.
+    /// Returns when a session waits for an advisory lock.
     func waitForWaiter() async throws {
         try await eventually("somebody waits for an advisory lock", pause: .milliseconds(5)) {
             try await advisoryLocks(granted: false) > 0
@@ -73,7 +73,7 @@ struct LibraryFixture {
     }
 }
 
-/// The code of the failure that `body` throws; nil where it throws none, or a rejection.
+/// The code of the failure that `body` throws; nil if it throws none, or a rejection.
 func failureCode(_ body: () async throws -> Void) async -> BrocotError.Code? {
     do {
         try await body()
@@ -83,7 +83,7 @@ func failureCode(_ body: () async throws -> Void) async -> BrocotError.Code? {
     }
 }
 
-/// The code of the rejection that `body` throws; nil where it throws none, or a failure.
+/// The code of the rejection that `body` throws; nil if it throws none, or a failure.
 func rejectionCode(_ body: () async throws -> Void) async -> Rejection.Code? {
     do {
         try await body()

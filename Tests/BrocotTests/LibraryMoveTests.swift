@@ -162,7 +162,7 @@ struct LibraryMoveTests {
                 AND NOT EXISTS (SELECT FROM unnest(function.proconfig) AS setting WHERE setting LIKE 'search_path=%')
             """)
         let names = Set(try rows.map { Substring(try $0.decode(0, as: String.self)) })
-        // Those that no call of the library at once reaches.
+        // The functions that no call of the library for moves at once reaches.
         let others: Set<Substring> = [
             "apply_pending", "decide", "enqueue", "enqueue_call", "wait_for", "wake_sleeping_daemons",
             "keys_are_1_to_1024_bytes", "keys_are_distinct", "place_single", "single_placement",

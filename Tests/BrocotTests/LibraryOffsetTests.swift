@@ -6,8 +6,8 @@ import TestLimit
 import TestPostgres
 import Testing
 
-/// `Array.move(fromOffsets:toOffset:)` as SwiftUI documents it: what stands before the destination and stays, then the
-/// moved, then what stands from the destination on and stays.
+/// `Array.move(fromOffsets:toOffset:)` as SwiftUI documents it. The result has the unmoved elements before the
+/// destination, then the moved elements, then the other unmoved elements.
 private func moved(_ items: [String], fromOffsets offsets: IndexSet, toOffset destination: Int) -> [String] {
     let staying = items.indices.filter { !offsets.contains($0) }
     return staying.filter { $0 < destination }.map { items[$0] } + offsets.map { items[$0] }

@@ -37,7 +37,7 @@ struct LibraryPageTests {
     func exactCursor() async throws {
         let fixture = try await LibraryFixture()
         try await fixture.client.place(["a", "b"], .last, in: "list")
-        // Between the two newest, in turns: terms grow as fast as they can.
+        // Each item goes between the two newest items, so the terms grow as fast as possible.
         for number in 0..<80 {
             let placement: Placement =
                 number == 0

@@ -252,7 +252,8 @@ struct LibraryTransactionTests {
             #expect(try held[0].decode("held", as: Int.self) == lists.count)
         }
         #expect(try await fixture.advisoryLocks(granted: true) == 0)
-        // Somebody holds the list with the third least key: who waits for it has got the two before it, and no more.
+        // Another session has the lock with the third lowest key. A caller that waits for this lock has taken the two
+        // lower ones, and no others.
         let keys = try await connection.query(
             "SELECT brocot.list_lock_key('items', list) AS key FROM unnest(\(lists)) AS list ORDER BY key"
         ).map { try $0.decode(0, as: Int64.self) }

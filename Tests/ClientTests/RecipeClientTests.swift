@@ -60,7 +60,8 @@ struct RecipeClientTests {
         }
     }
 
-    /// Runs code in a folder with the code of a recipe, whose pages have two rows there so that there are many, and a program.
+    /// Runs a program together with the code of a recipe in a folder. The code's pages have two rows here, so that
+    /// there are many pages.
     private func runRecipe(
         of title: String, _ language: String, as file: String, after beginning: String = "",
         beside program: String, _ run: (String) async throws -> Void

@@ -47,7 +47,7 @@ import Testing
     @Test("A worker that drains ends if the server refuses the smallest batch for a reason that a person must remove")
     func ends() {
         #expect(next(after: .insufficientPrivilege, wasSmallest: true, drains: true) == .end)
-        // For example because of a rule on a table of the queue.
+        // Such an error can come from a rule on a table of the queue.
         #expect(next(after: .featureNotSupported, wasSmallest: true, drains: true) == .end)
     }
 }

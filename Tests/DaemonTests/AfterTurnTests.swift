@@ -8,7 +8,8 @@ import Testing
 @Suite("What a worker does after a turn", .usualTimeLimit) struct AfterTurnTests {
     private static let due = ContinuousClock.now + .seconds(1)
 
-    /// What follows a turn with this result. Without other arguments, the daemon does not drain, and nothing allows a rest or an end.
+    /// What the worker does after a turn with this result. By default, the daemon does not drain, and nothing allows a
+    /// rest or an end.
     private func next(
         after result: WorkerRound.TurnResult, endsRound: Bool = false, drains: Bool = false,
         readsWholeQueue: Bool = false,

@@ -11,7 +11,7 @@ import Testing
 
     init() { workers = IdleWorkers(workers: 2, stopSignal: stopSignal, onAllWaiting: {}) }
 
-    /// A rest until then ends for another reason.
+    /// A deadline that a test never reaches, so that the rest ends for another reason.
     private var tomorrow: ContinuousClock.Instant { .now + .seconds(86_400) }
 
     /// Begins a rest until tomorrow, in a task of its own.

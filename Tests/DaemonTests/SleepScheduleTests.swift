@@ -43,7 +43,7 @@ import Testing
             waits.append(duration)
             now += duration
             #expect(schedule.next(.all, at: now) == .poll)
-            // The listener wakes a worker, which and the worker decides nothing, except the first time.
+            // The listener wakes a worker. Except for the first time, the worker decides nothing.
             _ = schedule.next(.none, at: now)
             if waits.count == 1 { schedule.noteDecision(at: now) }
         }

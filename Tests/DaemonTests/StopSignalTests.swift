@@ -29,7 +29,7 @@ import Testing
     func set() async throws {
         let waits = [Wait(for: signal), Wait(for: signal)]
         try await eventually("both waits begin") { waits.allSatisfy(\.begins.isSet) }
-        // Each is a moment away from its wait.
+        // Each task may need a moment until it waits.
         try await Task.sleep(for: .milliseconds(50))
         #expect(waits.count { $0.isOver.isSet } == 0)
         signal.set()

@@ -56,7 +56,7 @@ package struct Trace: Decodable, Sendable {
         return FileManager.default.fileExists(atPath: path) ? URL(filePath: path) : nil
     }()
 
-    /// The recordings that there are.
+    /// The recordings in the folder.
     package static let names: [String] = {
         let files = directory.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0.path) } ?? []
         return files.filter { $0.hasSuffix(".json.gz") }.map { String($0.dropLast(".json.gz".count)) }.sorted()

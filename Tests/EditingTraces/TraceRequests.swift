@@ -1,7 +1,7 @@
 /// The move requests that repeat a recording: an item for each inserted character, a removal for each deleted one.
 package struct TraceRequests {
     package enum Manner: String, CaseIterable, Sendable {
-        /// One request for each character: `first`, or `after` the one before.
+        /// One request for each character: `first`, or `after` the previous character.
         case anchors
         /// One request for all that was inserted at once.
         case blocks

@@ -79,7 +79,7 @@ struct FullDiskTests {
         try #require(chown(folder, status.st_uid, status.st_gid) == 0)
     }
 
-    /// Runs a daemon meanwhile, which has to end well.
+    /// Runs a daemon while `body` runs. The daemon must end with status 0.
     private static func withDaemon(
         _ database: TestDatabase, _ body: (DaemonUnderFaults) async throws -> Void
     ) async throws {
@@ -107,7 +107,7 @@ struct FullDiskTests {
             """)
     }
 
-    /// Writes to the log until a new file of it is needed, and there it may fail.
+    /// Writes to the write-ahead log until it needs a new file. The statement may fail then.
     private static func canWriteOn(_ database: TestDatabase) async throws -> Bool {
         do {
             let connection = try await database.connect()

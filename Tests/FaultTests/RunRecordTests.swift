@@ -22,7 +22,7 @@ import Testing
     func appliedTwice() async throws {
         let run = try await SmallRun()
         try await run.drain()
-        // The first request that placed items first: by now, other items are above them.
+        // This is the first request that placed items first. Other items were placed before them since then.
         try await run.connection.execute(
             script: """
                 CREATE TABLE applied AS SELECT * FROM brocot.move_log
@@ -92,7 +92,7 @@ import Testing
         let run = try await SmallRun(lists: 1)
         try await run.drain()
         let (first, second) = (run.asked[first].identifier, run.asked[second].identifier)
-        // As if each transaction had applied one request.
+        // After this UPDATE, each request seems to be applied by a transaction of its own.
         try await run.connection.execute(
             """
             UPDATE brocot.move_log SET applied_at = '2026-01-01'::timestamptz

@@ -168,7 +168,7 @@ struct ConnectionFailureTests {
         #expect(!(error.description + dumped).contains("s3cret"))
     }
 
-    /// A further host that can't be reached would make the error one that may pass, for which a daemon waits.
+    /// With a further host that can't be reached, the error would be temporary, and a daemon would wait.
     @Test("No further host is tried after a missing database or a wrong password", .database(migrated: false))
     func noFurtherHostAfterRefusal()
         async throws

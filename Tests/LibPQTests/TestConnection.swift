@@ -13,8 +13,8 @@ func connect(
     return try await Connection.connect(parameters, logger: logger)
 }
 
-/// A connection to the running test's database through a proxy, which the caller closes. The proxy sees each statement, because the connection is not
-/// encrypted.
+/// A connection to the running test's database through a proxy. The caller closes the proxy. The proxy sees each
+/// statement, because the connection is not encrypted.
 func connectThroughProxy(
     _ change: (inout ConnectionParameters) -> Void = { _ in }
 ) async throws -> (connection: Connection, proxy: FaultProxy) {

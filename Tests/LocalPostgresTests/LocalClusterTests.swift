@@ -190,7 +190,8 @@ struct LocalClusterTests {
         try await TestServer.startPrepared(cluster)
         #expect(try await query("SELECT 1", at: cluster.url(database: "postgres")) == "1")
         await cluster.shutDown()
-        // It continues in a folder that is not empty, but its own.
+        // The next cluster accepts the folder, although it is not empty, because the folder is that of a private
+        // server.
         let next = try await LocalCluster(.init(directory: "\(parent)/empty"), installation: .locate())
         await next.shutDown()
     }

@@ -76,7 +76,7 @@ import Testing
     @Test("A migration is applied once if several migrators run at the same time") func neverAppliesAMigrationTwice()
         async throws
     {
-        // The first migration lasts until the gate opens, and waits for no lock: that would be given up soon.
+        // The first migration lasts until the gate opens. It does not wait for a lock, because such a wait ends soon.
         let gate =
             "DO $$ BEGIN WHILE NOT pg_try_advisory_xact_lock_shared(7) LOOP PERFORM pg_sleep(0.01); END LOOP; END $$; "
         let set = try migrations((1...5).map { "\($0 == 1 ? gate : "")CREATE TABLE brocot.a\($0) ()" })
@@ -108,7 +108,8 @@ import Testing
                 try Migrator.readStatus(of: connection, set)
             }
         }
-        // Once before, so that the session remembers all that the next turn looks up, and that there is no history.
+        // The first call fills the session's caches, so that they contain what the next call looks up, and that there
+        // is no history.
         try await waiting.execute(script: begin)
         #expect(try await lockAndReadStatus().state == .missing)
         try await waiting.execute(script: "ROLLBACK")

@@ -28,7 +28,7 @@ struct HeldListTests {
         return fixture
     }
 
-    /// What a trigger does, and what the held list and the log say of it.
+    /// What a trigger does, and the expected texts in the held list and the log.
     private static let causes = [
         (
             trigger: "RAISE EXCEPTION 'no % here', NEW.item USING ERRCODE = 'P0042'", sqlState: "P0042",

@@ -395,7 +395,7 @@ struct MisbehavingTriggerTests {
             try #require(batches <= 120, "\(failed.count) of 400 lists are known to fail after 120 batches")
             failed.formUnion(try await worker.runTurnDespiteTimeout(on: fixture.connection).failures.map(\.list))
         }
-        // Those that are postponed, and all others, take turns.
+        // Turns for postponed lists alternate with turns for all other lists.
         for _ in 1...2 { _ = try await worker.runTurnDespiteTimeout(on: fixture.connection) }
         #expect(try await fixture.outcomes().count == 1)
         try await holder.execute(script: "COMMIT")

@@ -57,7 +57,7 @@ struct ModelTests {
             configuration.limits.requests = Int.random(in: 1...400, using: &generator)
             configuration.limits.requestsPerList = Int.random(in: 1...200, using: &generator)
             configuration.limits.lists = Int.random(in: 2...6, using: &generator)
-            // A limit that the longest list fits in with room to spare, since a full list is rejected.
+            // A limit with more room than the longest list needs, because moves in a full list are rejected.
             let limits: [Int64] = [items.count > 60 ? 1 << 12 : 1 << 8, 1 << 14, 1 << 62]
             let limit = limits.randomElement(using: &generator) ?? limits[0]
             configuration.rebalancing = RebalancingPolicy(limit: limit)

@@ -40,11 +40,12 @@ struct QueuePlanTests {
         History(
             "that the queue was all but empty a moment ago", requests, deletion,
             "VACUUM (ANALYZE, TRUNCATE off) brocot.move_requests", requests),
-        // Pages without rows are said to hold none, however many are written into them.
+        // After such a VACUUM, the planner assumes that these pages stay empty, however many rows are written into
+        // them.
         History(
             "that there was no row when the queue was vacuumed", requests, deletion,
             "VACUUM (TRUNCATE off) brocot.move_requests", requests),
-        // As when a daemon plans its statements before it has anything to do.
+        // This is the state in which a daemon plans its statements before the first request.
         History("that the queue is empty", requests, deletion, "VACUUM (ANALYZE) brocot.move_requests"),
     ]
 

@@ -316,7 +316,7 @@ struct QueueObserverTests {
         #expect(observer.progress.open == [])
         try await work(&worker, fixture.connection)
         #expect(try await fixture.lists()["a"] == (0..<8).map { "early \($0)" } + ["late", "last"])
-        // Of eight rounds with two requests each, and three others.
+        // These are the requests of eight rounds with two requests each, and three others.
         try await fixture.expectAllApplied(Array(1...19))
     }
 

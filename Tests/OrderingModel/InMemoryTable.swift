@@ -1,8 +1,8 @@
 import Ordering
 import SternBrocot
 
-/// An ordered table without a database: it tells a batch what it must know, and takes the batch's net effect, as
-/// PostgreSQL would.
+/// An ordered table in memory. It answers the needs of a batch, and applies the batch's net effect, as PostgreSQL
+/// would.
 package struct InMemoryTable: Sendable {
     /// A net effect that a database would refuse.
     package struct Violation: Error, CustomStringConvertible {
@@ -11,11 +11,11 @@ package struct InMemoryTable: Sendable {
 
     /// The stored rows of a list.
     private struct Rows: Sendable {
-        /// Those with a rank, in its order.
+        /// The rows with a rank, in the order of the ranks.
         var placed: [StoredRow] = []
         var ranks: [String: Rank] = [:]
         var unplaced: Set<String> = []
-        /// Those of both that count for no position.
+        /// The hidden rows, with or without a rank.
         var hidden: Set<String> = []
 
         /// The placed rows from a visible row on: the one with this many visible rows before it.
@@ -64,7 +64,7 @@ package struct InMemoryTable: Sendable {
 
     // MARK: Reading
 
-    /// What a query would find.
+    /// The result of a query for this need.
     package func find(_ need: ListNeed) -> ReadResult {
         let rows = lists[need.list.key] ?? Rows()
         let placed = rows.placed

@@ -1,12 +1,12 @@
 import Ordering
 
-/// What moves shall do, on plain arrays: the judge of all that is faster.
+/// The expected effect of moves, on plain arrays. Tests compare the faster implementations with this model.
 package struct ListModel: Sendable {
     package struct Contents: Equatable, Sendable {
         package var placed: [String] = []
-        /// Rows of the list without a rank: only in tables of the user's.
+        /// The rows of the list without a rank. Only the user's tables have such rows.
         package var unplaced: Set<String> = []
-        /// Rows of the list that count for no position.
+        /// The hidden rows of the list.
         package var hidden: Set<String> = []
 
         package init() {}

@@ -18,7 +18,7 @@ package enum ModelTable: String, CaseIterable, Sendable {
 
     package var ownsRows: Bool { self == .items || self == .owningRows }
 
-    /// What requests call it.
+    /// The name of the table in requests.
     package var name: String {
         switch self {
         case .items: "items"
@@ -34,7 +34,7 @@ package enum ModelTable: String, CaseIterable, Sendable {
             : (1...6).map(String.init)
     }
 
-    /// This many keys of items.
+    /// The keys of this many items.
     package func items(_ count: Int) -> [String] {
         (1...count).map { number in
             guard self == .withHiddenRows else { return "\(number)" }
@@ -43,7 +43,7 @@ package enum ModelTable: String, CaseIterable, Sendable {
         }
     }
 
-    /// What `brocot attach` is told; nil if the table is Brocot's own or made by hand.
+    /// The order for `brocot attach`; nil if the table is `brocot.items` or is registered by hand.
     private var order: OrderDefinition? {
         func names(rank: String = OrderNames.usualRankColumn) -> OrderNames {
             OrderNames(schema: "public", table: "tasks", rank: rank)

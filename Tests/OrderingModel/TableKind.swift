@@ -1,10 +1,10 @@
-/// A kind of ordered table, as far as moves differ.
+/// A kind of ordered table. Moves differ between these kinds.
 package enum TableKind: String, Sendable, CaseIterable {
     /// `brocot.items`.
     case builtIn
-    /// A table of the user's with columns in place, some of whose rows count for no position.
+    /// A table of the user with rank columns, some of whose rows are hidden.
     case attached
-    /// A join table of the user's, whose rows are inserted and deleted by moves.
+    /// A join table of the user. Moves insert and delete its rows.
     case owning
 
     package var ownsRows: Bool { self != .attached }
@@ -12,6 +12,6 @@ package enum TableKind: String, Sendable, CaseIterable {
     /// Whether rows can be without a rank.
     package var hasUnplacedRows: Bool { self != .builtIn }
 
-    /// What requests call a table of this kind.
+    /// The name of a table of this kind in requests.
     package var name: String { self == .builtIn ? "items" : "public.\(rawValue)" }
 }

@@ -10,7 +10,7 @@ package struct TableWriter {
     private let connection: Connection
     private var generator: SeededGenerator
 
-    /// The table is there, as ``ModelTable/create(lists:items:in:_:)`` makes it.
+    /// The table must exist: see ``ModelTable/create(lists:items:in:_:)``.
     package init(
         _ table: ModelTable, lists: [String], items: [String], generator: SeededGenerator, _ connection: Connection
     ) async throws {

@@ -63,7 +63,7 @@ struct AttachedPlanTests {
         }
     }
 
-    /// Each scan of the table, of which only an INSERT has none, goes to places, or into an index by the item or the rank.
+    /// Each scan of the table must be by location, or by an index on the item or the rank. Only an INSERT has no scan.
     private func expectOneIndex(in plan: String) {
         let lines = plan.split(separator: "\n")
         let scans = zip(lines, lines.dropFirst()).filter { $0.0.contains(" on cards ") && $0.0.contains("Scan") }

@@ -5,7 +5,8 @@ import SeededRandom
 import SternBrocot
 import Testing
 
-/// A table in memory answers what batches must know, and takes their net effects. A plain array is the judge.
+/// A table in memory answers the needs of batches, and applies their net effects. The results are compared with a plain
+/// array.
 ///
 /// Reading in small parts and a small bound of ranks make every boundary of reading and rebalancing common.
 @Suite("Random moves in memory, compared with plain arrays", .timeLimit(.minutes(60)))
@@ -38,7 +39,7 @@ struct MoveBatchModelTests {
                 }
             }
         }
-        // A fault that never happened was not tested.
+        // A rejection that never occurs was not tested.
         var codes: Set<Rejection.Code> = [.anchorIsMoved, .anchorNotFound, .itemNotFound, .itemExists, .failed]
         if Self.moves < 10_000 { codes = seen.rejections }
         #expect(seen.rejections == codes)
@@ -51,7 +52,7 @@ struct EndlessReading: Error {
     let moves: [Move]
 }
 
-/// What moves led to.
+/// The rejections that occurred, and the number of rebalanced rows.
 struct Seen {
     var rejections: Set<Rejection.Code> = []
     var rebalancedRows = 0
@@ -82,7 +83,7 @@ struct ModelBounds {
         rowsAroundPosition = choose(1, 2, 9)
     }
 
-    /// How many fractions there are whose terms are below the limit, which a list can't have more items than.
+    /// The number of fractions whose terms are below the limit. A list can't have more items.
     var capacity: Int {
         guard policy.limit <= 100 else { return .max }
         return (1..<policy.limit).reduce(0) { count, denominator in
@@ -93,7 +94,7 @@ struct ModelBounds {
 
 /// The same moves, applied to a table in memory by batches and to a model.
 struct ModelRound {
-    /// Many more than a batch of this size needs: it reads one more row, at the least, each time that it needs some.
+    /// The most readings of a batch. A batch of this size needs far fewer, because each reading adds at least one row.
     private static let mostReads = 5_000
 
     let bounds: ModelBounds
@@ -121,7 +122,7 @@ struct ModelRound {
             arriving: kind.hasUnplacedRows ? 5 : 0)
         guard kind.hasUnplacedRows else { return }
         let hidden = kind == .attached ? [0, 10, 50, 95].randomElement(using: &generator) ?? 0 : 0
-        // In a table of the user's, most keys are in one list, some in two or in none.
+        // In a user's table, most keys are in one list, and some are in two or none.
         for item in items {
             let count = [0, 1, 1, 1, 1, 1, 1, 2].randomElement(using: &generator) ?? 1
             for list in lists.shuffled(using: &generator).prefix(count) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ordering
 
-/// A list as the plainest thing that keeps an order: an array of ranks, of which the policy sees what it asked to load.
+/// A list as a plain array of ranks. The policy sees only the neighbours that it asked to load.
 struct RebalancingModel {
     let policy: RebalancingPolicy
     /// Whether the policy sees all neighbours at once.
@@ -12,7 +12,7 @@ struct RebalancingModel {
     private(set) var ranks: [Rank] = []
     private(set) var rewrittenRows = 0
     private(set) var largestRebalance = 0
-    /// Of the latest placement, on both sides together.
+    /// The number of neighbours rewritten by the latest placement, on both sides together.
     private(set) var loadedNeighbours = 0
 
     init(_ policy: RebalancingPolicy, ranks: [Rank] = []) {

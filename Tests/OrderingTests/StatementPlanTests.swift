@@ -98,8 +98,9 @@ private struct Plans {
         for name in names { #expect(plan.contains("using \(name)"), "\(plan)") }
     }
 
-    /// Each scan of the table goes to places, or into an index with a condition on both of its columns. A scan from the start of
-    /// a list only asks for placed rows: from version 17 on, the server knows that all rows of `brocot.items` are placed.
+    /// Each scan of the table must be by location, or by an index with a condition on both of its columns. A scan from
+    /// the start of a list only asks for placed rows: from version 17 on, the server knows that all rows of
+    /// `brocot.items` are placed.
     private func expectBoundedScans(of table: String, in plan: String, fromListStart: Bool) {
         let lines = plan.split(separator: "\n")
         let scans = zip(lines, lines.dropFirst()).filter { $0.0.contains(" on \(table) ") && $0.0.contains("Scan") }

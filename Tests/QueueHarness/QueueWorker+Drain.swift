@@ -2,7 +2,7 @@ import LibPQ
 import MoveQueue
 import TestPostgres
 
-/// What a daemon does with its workers' results, for tests without a daemon.
+/// Does what a daemon does with the results of its workers, for tests without a daemon.
 extension QueueWorker {
     private static let longestDrain = Duration.seconds(300)
     private static let mostAttempts = 20

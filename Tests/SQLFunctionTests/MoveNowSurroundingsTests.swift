@@ -263,7 +263,7 @@ struct MoveNowSurroundingsTests {
         #expect(try compiled.map { try $0.decode(0, as: String.self) } == [])
     }
 
-    /// Blocks that a statement touches, whatever the statistics said when it was planned.
+    /// The number of blocks that a statement reads, with any statistics at the time of planning.
     private func blocks(_ call: SQL, _ connection: Connection) async throws -> Int {
         let plan = try await connection.query("EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) SELECT \(call)")
         let text = try plan[0].decode(0, as: String.self)
@@ -299,7 +299,7 @@ struct MoveNowSurroundingsTests {
             FROM (VALUES (1, 1, 1000), (2, 1001, 21000)) AS chosen (list, lower, upper),
                 generate_series(chosen.lower, chosen.upper) AS number
             """)
-        // In place of # stands an item, of @ another one, and of % the list.
+        // `#` stands for an item, `@` for another item, and `%` for the list.
         let calls = [
             "move_now(%, #::bigint, after => @::bigint", "move_now(%, #::bigint, before => @::bigint",
             "move_now(%, #::bigint, first => true", "move_now(%, #::bigint, last => true",

@@ -129,7 +129,7 @@ struct RankFunctionTests {
                 """
             ).single()
             let (nums, dens) = try (row.decode(0, as: [Int64]?.self), row.decode(1, as: [Int64]?.self))
-            // No items have no ranks, and nor have items without room.
+            // There is no row for 0 items, or if there is no room.
             let expected =
                 size == 0 ? nil : OpenInterval(gap.lower, gap.upper).oneAfterTheOther(size, limit: Rank.limit)
             try #require(nums == expected?.map(\.numerator), "seed \(random.seed), \(size) in \(gap)")
@@ -215,7 +215,7 @@ private struct RandomGaps {
         while true {
             let first = rank()
             var second = rank()
-            // Each step halves the gap, in the tree's measure, so that narrow ones occur as often as wide ones.
+            // Each step goes one level down in the tree, so narrow gaps occur as often as wide ones.
             for _ in 0..<Int.random(in: 0...1, using: &generator) * Int.random(in: 1...60, using: &generator) {
                 guard first != second, let middle = Rank.between(min(first, second), max(first, second)) else { break }
                 second = middle

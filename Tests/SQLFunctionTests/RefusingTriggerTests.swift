@@ -46,7 +46,7 @@ struct RefusingTriggerTests {
     @Test("apply_pending rejects a request that a trigger refuses with any error, and applies the others")
     func misbehavingTrigger() async throws {
         try await makeCards("PERFORM 1")
-        // Who calls from a function of their own is not the trigger.
+        // A function of the caller must not count as the trigger's function.
         try await connection.execute(script: "SET search_path = brocot, public")
         for (trigger, state) in Self.triggers {
             do {

@@ -36,7 +36,7 @@ struct SQLCaller {
         try await connection.query(Self.call(move, suffix: "")).single().decode(0, as: Int64.self)
     }
 
-    /// The rejection that an error of `brocot.move_now` stands for.
+    /// The rejection that corresponds to an error of `brocot.move_now`.
     static func code(of error: PostgresError) -> Rejection.Code? {
         switch error.sqlState?.rawValue {
         case "RK001": .unknownOrderedTable
@@ -49,7 +49,7 @@ struct SQLCaller {
         }
     }
 
-    /// One item goes by the functions for one item.
+    /// A move of one item calls the function for one item.
     static func call(_ move: Move, suffix: String) -> SQL {
         let (list, table) = (move.list.key, move.list.orderedTable)
         let kind = (move.items.count == 1 ? "" : "_items") + suffix
@@ -94,7 +94,7 @@ struct SQLCaller {
         ).map { try $0.decode(0) }
     }
 
-    /// Those of the lists whose locks this session has.
+    /// The log's lines for the lists whose locks this session has.
     func lockedLists(among lists: [String], of table: String) async throws -> [String] {
         try await connection.query(
             """

@@ -31,7 +31,8 @@ struct CallsDuringMigrationTests {
         #expect(try order.decode(0, as: String.self) == "2 1 3")
     }
 
-    /// The two rows exchange their ranks, so they lose them first. A trigger waits there.
+    /// The two rows exchange their ranks, so an UPDATE first sets both ranks to NULL. A trigger waits during this
+    /// UPDATE.
     private static let tasks = """
         CREATE TABLE tasks (id bigint PRIMARY KEY, rank_num bigint, rank_den bigint, rank numeric);
         INSERT INTO tasks VALUES (1, -1, 1, -1), (2, 0, 1, 0), (3, 2, 1, 2);

@@ -47,7 +47,7 @@ struct PageIndexTests {
         try await reader.execute(script: "BEGIN; TABLE brocot.items")
         let migrated = Task { try await Migrator(connection: connection).up() }
         let observer = try await TestDatabase.current.observer
-        // The new index is there, and its use waits for the reader.
+        // The new index exists, and the constraint that uses it waits for the reader.
         try await TestDatabase.current.waitUntilBlocked(connection, by: reader)
         let made = try await observer.query("SELECT to_regclass('brocot.items_list_rank_item') IS NOT NULL").single()
         #expect(try made.decode(0, as: Bool.self))

@@ -8,7 +8,7 @@ import Testing
         try await connection.query("SELECT brocot.move('l', 'a', last => true)").single().decode(0)
     }
 
-    /// What the daemon would do.
+    /// Decides the request, as the daemon would.
     private func decide(_ id: Int64, outcome: String, errorCode: String?, _ connection: Connection) async throws {
         try await connection.execute(
             """

@@ -2,7 +2,8 @@ import BigInt
 
 @testable import SternBrocot
 
-/// A fraction of any size; `1/0` is infinity. The judge of what ``Rank`` computes, with no bound and no short cut.
+/// A fraction of any size; `1/0` is infinity. Tests compare the results of ``Rank`` with it. It has no bound and no
+/// optimization.
 struct BigFraction {
     let numerator: BigInt
     let denominator: BigInt
@@ -29,7 +30,8 @@ struct BigFraction {
         return Rank(numerator: Int64(numerator), denominator: Int64(denominator))
     }
 
-    /// The least denominator with a multiple between, then the multiple that is closest to 0: the definition, word by word.
+    /// The simplest fraction between two others, by its definition: the least denominator with a multiple between them,
+    /// then the multiple that is closest to 0.
     static func simplestBySearch(between lower: BigFraction, and upper: BigFraction) -> BigFraction {
         // Some denominator has a multiple between any two different fractions.
         precondition(lower < upper)
@@ -44,7 +46,7 @@ struct BigFraction {
         }
     }
 
-    /// The same by continued fractions, which takes any size.
+    /// The same, computed by continued fractions, for fractions of any size.
     static func simplest(between lower: BigFraction, and upper: BigFraction) -> BigFraction {
         if upper.numerator <= 0 { return simplest(between: upper.negated, and: lower.negated).negated }
         if lower.numerator < 0 { return BigFraction(0, 1) }
@@ -56,7 +58,7 @@ struct BigFraction {
         return BigFraction(floor * inverse.numerator + inverse.denominator, inverse.numerator)
     }
 
-    /// The cells of a spread, each answered for itself.
+    /// The ranks of a spread, each computed separately.
     static func spread(_ count: Int, between lower: BigFraction, and upper: BigFraction) -> [BigFraction] {
         let scale = BigInt(2 * (count + 1))
         let distance = upper.numerator * lower.denominator - lower.numerator * upper.denominator

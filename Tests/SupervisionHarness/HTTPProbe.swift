@@ -16,7 +16,7 @@ package struct HTTPProbe: Sendable {
     }
 
     package static func get(_ path: String, port: UInt16, method: String = "GET") async throws -> HTTPProbe {
-        // It blocks for moments, so it has its own thread: the tests share few threads.
+        // The request blocks, so it has its own thread: the tests share few threads.
         let answer = try await withCheckedThrowingContinuation { continuation in
             let exchange = Exchange(port: port, request: "\(method) \(path) HTTP/1.0\r\nHost: localhost\r\n\r\n") {
                 continuation.resume(with: $0)

@@ -8,7 +8,7 @@ import TestPostgres
 
 /// A stand-in for systemd's end of the notify socket.
 package final class NotifyReceiver: Sendable {
-    /// For `NOTIFY_SOCKET`.
+    /// The value of `NOTIFY_SOCKET`.
     package let address: String
     private let descriptor: Int32
 

@@ -110,7 +110,7 @@ import Testing
     }
 }
 
-/// A client that sends what it likes, and waits for nothing.
+/// A client that sends any bytes, and does not wait for answers.
 private final class RawConnection {
     private let descriptor: Int32
 
@@ -136,7 +136,7 @@ private final class RawConnection {
         return count == 0 || (count < 0 && errno != EAGAIN)
     }
 
-    /// What comes up to this text; less where the other side closes the connection before.
+    /// The received text up to this text; less if the other side closes the connection before.
     func receive(until text: String) async throws -> String {
         var received = ""
         try await eventually("\"\(text)\" is received, or the connection is closed", pause: .milliseconds(5)) {

@@ -23,7 +23,7 @@ enum Administration {
         await (try connect(to: cluster.url(database: database))).close()
     }
 
-    /// A statement that never answers ends the connection, and so the test.
+    /// A statement that gets no answer in this time ends the connection, and so the test.
     static func connect(to url: String) async throws -> Connection {
         var parameters = try ConnectionParameters(url: url)
         parameters.answerTimeout = longestStatement

@@ -1,12 +1,13 @@
 /// Statements that make thousands of functions and operators as rows of the catalog: CREATE FUNCTION and CREATE OPERATOR take ten times
 /// as long for each.
 ///
-/// `pg_depend` does not know of what is made so. A type that it uses can be dropped, and dropping the schema leaves it there.
+/// These objects have no rows in `pg_depend`. So a type that they use can be dropped, and dropping the schema does not
+/// drop them.
 enum CatalogRows {
-    /// What a superuser has to set before.
+    /// The setting that a superuser must make first.
     static let permission = "SET allow_system_table_mods = on;"
 
-    /// Makes functions like one without arguments, which is in the schema where they shall be.
+    /// Makes copies of a function without arguments, in the same schema, with other names and arguments.
     ///
     /// - Parameters:
     ///   - pattern: The name of that function, with its schema. The new ones get its body, its result and its owner.

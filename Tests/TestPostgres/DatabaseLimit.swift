@@ -1,5 +1,4 @@
-/// Keeps the number of tests that use a database at the same time below what one server, and one machine, can bear.
-/// Swift Testing starts every test at once.
+/// Limits the number of tests that use a database at the same time, because Swift Testing starts all tests at once.
 actor DatabaseLimit {
     static let shared = DatabaseLimit(permits: 12)
 

@@ -1,5 +1,5 @@
-/// Does something that may not end by itself, such as running a program. It is cancelled where it takes too long: a program of
-/// `Subprocess` is killed then.
+/// Does something that may not end by itself, such as running a program. It is cancelled if it takes too long. A
+/// program of `Subprocess` is then killed.
 ///
 /// - Parameters:
 ///   - expectation: What shall be over in time, for the message.

@@ -21,15 +21,15 @@ package enum HostileSchema {
         try await connection.execute(script: statements)
     }
 
-    /// A session that names what it means as the server's own, for a look from outside.
+    /// A session with only `pg_catalog` in its `search_path`, to observe the database from outside.
     package static func connectUntouched() async throws -> Connection {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(script: "SET search_path = pg_catalog")
         return connection
     }
 
-    /// An operator or function is hostile where its arguments are of exactly the types of the server's one. Of those
-    /// that PL/pgSQL can't have, none is used without its schema.
+    /// The hostile operators and functions have exactly the argument types of the server's own. Those whose types
+    /// PL/pgSQL can't have are missing; our statements use none of them without a schema.
     private static let statements =
         """
         CREATE SCHEMA hostile;

@@ -10,7 +10,7 @@ package enum MemoryFileSystem {
     /// All tests together take less than this, in bytes.
     private static let leastSpace: UInt64 = 4 << 30
 
-    /// Its folder; nil where there is none with enough space.
+    /// The folder of the file system; nil if there is none with enough space.
     package static let path: String? = {
         #if canImport(Glibc)
             let path = "/dev/shm"

@@ -128,7 +128,7 @@ package enum OverloadTraps {
             AND NOT EXISTS (SELECT FROM pg_operator WHERE oprcode = pg_proc.oid)
         """)
 
-    /// Those that are not among the polymorphic ones already.
+    /// The functions with types that would be coerced, except those that are already among the polymorphic functions.
     private static let coercingFunctions = CatalogRows.functions(
         like: "traps.pattern",
         """

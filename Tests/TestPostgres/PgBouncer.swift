@@ -19,15 +19,16 @@ import Testing
 ///     }
 /// }
 /// ```
-/// It ends with this process, whatever ends that. Run by root it runs as user `postgres`, which it insists on.
+/// PgBouncer ends when this process ends, for any reason. If root starts it, it runs as user `postgres`, because it
+/// refuses to run as root.
 package actor PgBouncer {
-    /// To whom a server's session belongs.
+    /// How long a client keeps a session of the server: PgBouncer's pool modes.
     package enum PoolMode: String, Sendable {
-        /// A client has it for one transaction: nothing that is kept in a session lasts, such as LISTEN.
+        /// A client has the session for one transaction. So nothing that belongs to a session lasts, such as LISTEN.
         case transaction
-        /// A client has it until it disconnects.
+        /// A client has the session until it disconnects.
         case session
-        /// A client has it for one statement, and no transaction is allowed.
+        /// A client has the session for one statement, and no transaction is allowed.
         case statement
     }
 
@@ -35,9 +36,9 @@ package actor PgBouncer {
         package let description: String
     }
 
-    /// Whether the program is there: Debian's package `pgbouncer`, which `.ci/dependencies` installs.
+    /// Whether the program is installed: Debian's package `pgbouncer`, which `.ci/dependencies` installs.
     package static let isInstalled = program != nil
-    /// What a skipped test says.
+    /// The comment of a skipped test.
     package static let missing: Comment = "PgBouncer is not installed (Debian: apt-get install pgbouncer)"
 
     private static let program = ["/usr/sbin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"].lazy

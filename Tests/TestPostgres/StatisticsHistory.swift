@@ -1,6 +1,6 @@
 import LibPQ
 
-/// What happened to `brocot.items`, and so what the planner takes it for.
+/// A history of `brocot.items`, which determines the planner's statistics.
 package struct StatisticsHistory: CustomStringConvertible, Sendable {
     private let name: String
     /// VACUUM must be a statement of its own.
@@ -13,11 +13,13 @@ package struct StatisticsHistory: CustomStringConvertible, Sendable {
         self.statements = statements
     }
 
-    /// Each but the last leaves a list `l1` with thousands of items, named by numbers, whose ranks are these numbers.
+    /// Each history except the last leaves a list `l1` with thousands of items. Their names are numbers, which are also
+    /// their ranks.
     package static let all = [
         StatisticsHistory("never analysed", threeLists),
         StatisticsHistory("analysed", threeLists, "VACUUM ANALYZE brocot.items"),
-        // Pages without rows are said to hold none, however many are written into them.
+        // After such a VACUUM, the planner assumes that these pages stay empty, however many rows are written into
+        // them.
         StatisticsHistory(
             "emptied when it was vacuumed and analysed, and filled then", threeLists, "DELETE FROM brocot.items",
             "VACUUM (ANALYZE, TRUNCATE off) brocot.items", threeLists),
@@ -32,7 +34,7 @@ package struct StatisticsHistory: CustomStringConvertible, Sendable {
             list("'l1'", "generate_series(1, 5000)"), "VACUUM ANALYZE brocot.items"),
         StatisticsHistory(
             "one huge list", list("'l1'", "generate_series(1, 20000)"), "VACUUM ANALYZE brocot.items"),
-        // As when a daemon plans its statements before it has anything to do.
+        // This is the state in which a daemon plans its statements before the first request.
         StatisticsHistory(
             "emptied", threeLists, "DELETE FROM brocot.items", "VACUUM (ANALYZE) brocot.items"),
     ]
@@ -49,7 +51,7 @@ package struct StatisticsHistory: CustomStringConvertible, Sendable {
     /// Whether the table had thousands of rows in each list when it was analysed, or was never analysed.
     package var isUsual: Bool { Self.all.prefix(2).contains { $0.name == name } }
 
-    /// Makes the table have this history and no other.
+    /// Gives the table this history.
     package func take(on connection: Connection) async throws(PostgresError) {
         try await connection.execute(script: "TRUNCATE brocot.items")
         for statement in statements { try await connection.execute(script: statement) }

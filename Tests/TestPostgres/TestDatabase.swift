@@ -15,9 +15,9 @@ package struct TestDatabase: Sendable {
     package let name: String
     /// The server. Only a test with `.database(on: .own())` may stop or restart it.
     package let cluster: LocalCluster
-    /// Its address over a Unix socket, as the superuser, without a password.
+    /// The URL of the database over a Unix socket, as the superuser, without a password.
     package let url: String
-    /// Its address over TCP, as the superuser. It holds the password.
+    /// The URL of the database over TCP, as the superuser. It contains the password.
     package let loopbackURL: String
 
     private let observation: Observation
@@ -75,15 +75,15 @@ private actor Observation {
 package struct DatabaseTrait: TestTrait, SuiteTrait, TestScoping {
     /// Where a test's database comes from.
     enum Source: Sendable {
-        /// It is created for the test, and dropped afterwards.
+        /// The database is created for the test, and dropped afterwards.
         case copy(of: DatabaseTemplate, on: TestServer)
-        /// The copy that tests share which leave nothing there that others see.
+        /// The copy for tests that leave nothing in it. These tests share it.
         case common(DatabaseTemplate)
-        /// The one on a standby that tests share.
+        /// The database on a standby. Tests share it.
         case standby
     }
 
-    /// Tells this trait from others of the same test.
+    /// Distinguishes this trait from other traits of the same test.
     private final class Identity: Sendable {}
 
     let source: Source

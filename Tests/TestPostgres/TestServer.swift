@@ -3,7 +3,7 @@ import LibPQ
 import LocalPostgres
 import Testing
 
-/// Where a test's database lives.
+/// The server of a test's database.
 package enum TestServer: Sendable {
     /// On the server that all tests of this process share. It starts with the first test that needs it.
     case shared
@@ -15,9 +15,10 @@ package enum TestServer: Sendable {
     /// The settings come on top of ``defaultSettings``; `["fsync": "on"]` takes one of those back.
     case own(settings: [String: String] = [:])
 
-    /// Fast, and with room for the connections of many tests at once. Autovacuum is on, but comes too late for every test: a table that
-    /// was never analysed stays so. The identifier of a prepared transaction has to contain its database's name, and a database with a
-    /// prepared transaction can't be dropped.
+    /// The settings make the server fast, and allow the connections of many tests. Autovacuum is on, but starts too
+    /// late to affect a test, so a table that was never analysed stays so. If a test prepares a transaction, its
+    /// identifier must contain the database's name, and the test must end it: a database with a prepared transaction
+    /// can't be dropped.
     package static let defaultSettings = LocalCluster.unsafeFastSettings.merging([
         "max_connections": "300", "autovacuum_naptime": "1d", "max_prepared_transactions": "20",
         "shared_buffers": "32MB",
@@ -38,7 +39,7 @@ package enum TestServer: Sendable {
         return cluster
     }
 
-    /// A throwaway server, which does not run yet. Its data are in memory where there is enough of it.
+    /// A throwaway server, which does not run yet. Its data is in memory if there is enough memory.
     package static func makeCluster(
         settings: [String: String] = defaultSettings, installation: PostgresInstallation? = nil
     ) async throws -> LocalCluster {
@@ -57,7 +58,7 @@ package enum TestServer: Sendable {
             "ALTER ROLE \(identifier: cluster.superuser) PASSWORD \(literal: String(password))", on: cluster)
     }
 
-    /// Gives a server that has no data yet a copy of those of another one, and so that one's password, too.
+    /// Copies the data of another server to a server without data. So both have the same password.
     package static func copyPreparedData(to cluster: LocalCluster) async throws {
         try await ServerCommand.run("cp", ["-a", SharedServer.shared.preparedData(), "\(cluster.directory)/data"])
     }
@@ -73,7 +74,7 @@ package enum TestServer: Sendable {
     }
 }
 
-/// The databases that those of tests are copies of.
+/// The template databases, of which the tests' databases are copies.
 enum DatabaseTemplate: String, Sendable {
     case empty = "empty_template"
     /// It has Brocot's schema.

@@ -33,7 +33,8 @@ package enum AccessGrants {
         -> [String]
     {
         do {
-            // If the current role has none of the rights that it grants, the server only warns, for each statement. What is missing in the end counts.
+            // If the current role has none of the rights that it grants, the server only warns, once for each
+            // statement. So the missing rights are looked for afterwards.
             try connection.transaction(.readCommittedInSystemCatalog, settings: [("client_min_messages", "error")]) {
                 connection throws in
                 for statement in try statements(kind, to: roles, on: connection) {
@@ -68,8 +69,8 @@ package enum AccessGrants {
         }
     }
 
-    /// Whether the current role has a right that only a daemon gets, and lacks another right of a daemon. A member of the owner of Brocot's tables is
-    /// no daemon.
+    /// Whether the current role has a right that only a daemon gets, and lacks another right of a daemon. A member of
+    /// the role that owns Brocot's tables does not count as a daemon.
     package static func isIncompleteDaemon(on connection: isolated Connection) throws(PostgresError) -> Bool {
         let isDaemon: Bool = try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
             try connection.query(AccessStatements.isDaemon).single().decode(0)
@@ -123,8 +124,8 @@ package enum AccessGrants {
         return grantees
     }
 
-    /// The roles with all rights of a daemon, if the current role owns Brocot's tables and lacks such rights itself: on tables of other owners. Then
-    /// the daemon does not run as the current role.
+    /// The roles with all rights of a daemon, for an owner of Brocot's tables that lacks rights on tables of other
+    /// owners. The daemon does not run as such an owner.
     static func daemonsBesideOwner(on connection: isolated Connection) throws(PostgresError) -> [String] {
         guard try connection.query(AccessStatements.ownsSchema).first?.decode(0) ?? false,
             try !missing(.daemon, for: nil, on: connection).isEmpty

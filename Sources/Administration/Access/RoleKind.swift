@@ -51,13 +51,14 @@ package enum RoleKind: String, CaseIterable, Sendable {
         .table("items", .on("SELECT")),
     ]
 
-    /// Without `id`: a role that chooses ids could choose an id that is in the log. Without `requested_at`: it gives the age of a request.
+    /// The column `id` is left out, because a role could choose an id that is in the log. The column `requested_at` is
+    /// left out, because a request's age is calculated from it.
     private static let requestColumns = [
         "ordered_table", "list", "items", "placement", "anchor", "position", "from_list", "missing", "idempotency_key",
     ]
 
-    /// All roles have EXECUTE on Brocot's functions: see `docs/decisions/rights-of-functions.md`. An INSERT reads `sleepers`; with USAGE or
-    /// UPDATE on it, a role could set the sleep flag.
+    /// All roles have EXECUTE on Brocot's functions: see `docs/decisions/rights-of-functions.md`. An INSERT reads the
+    /// sequence `sleepers`. With USAGE or UPDATE on this sequence, a role could set the sleep flag.
     private static let requesting: [AccessRight] =
         [
             .table("move_requests", .on("SELECT"), .on("INSERT", columns: requestColumns)),

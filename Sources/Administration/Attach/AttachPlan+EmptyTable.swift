@@ -4,8 +4,8 @@ import Ordering
 extension AttachPlan {
     /// The statements that attach a table without rows, for one transaction. They fail with 55000 if the table has rows.
     ///
-    /// Nobody can write to the table meanwhile, so the index needs no CONCURRENTLY, and there is nothing to place. The `search_path` is
-    /// the former one afterwards.
+    /// No other session can write to the table during the transaction. So the index needs no CONCURRENTLY, and there is
+    /// nothing to place. Afterwards the `search_path` is as before.
     package var statementsForEmptyTable: [String] {
         guard fills || !steps.isEmpty else { return [] }
         let names = definition.names

@@ -32,7 +32,7 @@ package struct AttachPlan: Sendable {
     }
     /// The steps that make objects. They change no rows.
     var stepsOfObjects: [AttachStep] { steps.filter { $0 != removalOfEqualRanks } }
-    /// The names of missing objects; without any, what the steps are for.
+    /// The names of missing objects; if no object is missing, the purposes of the steps.
     var missing: [String] {
         let names = stepsOfObjects.flatMap(\.missing)
         return names.isEmpty ? stepsOfObjects.map(\.purpose) : names
@@ -48,16 +48,16 @@ package struct AttachPlan: Sendable {
     package internal(set) var rowsToPlace: RowsToPlace?
     /// How many rows were placed after the steps; 0 before that.
     package internal(set) var placedRows = 0
-    /// Whether the placing of rows, or of none, must be finished after the steps.
+    /// Whether the filling must be finished after the steps, even if no row has to be placed.
     package var fills: Bool { rowsToPlace != nil }
     /// The user's triggers that fire before an UPDATE and after Brocot's triggers.
     let laterTriggers: [String]
     /// The user's triggers that fire when a row is placed.
     let triggersOfPlacing: [String]
-    /// A query for whether a row has values in columns with the names of the rank columns, and these values are no rank; nil if no row
-    /// can have such values.
+    /// A query that returns whether a row has values in the rank columns that are no rank; nil if no row can have such
+    /// values.
     let hasForeignRanks: SQL?
-    /// Whether the order is registered. Then these values were its own ranks.
+    /// Whether the order is registered. Then the values that are no rank were ranks of this order before.
     let isRegistered: Bool
 
     /// - Parameters:
@@ -161,7 +161,8 @@ package struct AttachPlan: Sendable {
         if changesOptions { statements.append(RegistryStatements.changeOptions(objects.definition)) }
         let changed = objects.functions.filter { table.functions[$0.name] != $0.description }.map(\.name).sorted()
         let lacksPlaceFunction = table.registered?.lacksPlaceFunction == true
-        // Making the functions drops them then. See docs/decisions/plans-of-partitions.md.
+        // With so many partitions, the statement that makes these functions drops them instead: see
+        // docs/decisions/plans-of-partitions.md.
         let hasSlowPlaceFunction =
             table.registered?.namesPlaceFunction == true
             && table.relations.count - 1 > OrderedTable.mostPlannedPartitions
@@ -199,7 +200,7 @@ package struct AttachPlan: Sendable {
     private static func triggers(_ objects: OrderObjects, _ table: TableDescription) -> [AttachStep] {
         let missing = objects.triggers.filter { !objects.isPresent(table.triggers[$0.key], as: $0.key) }
             .sorted { $0.key < $1.key }
-        // Triggers of an earlier version, or of a former name of the table.
+        // These are triggers of an earlier version, or of a former name of the table.
         let names = objects.names
         let surplus = (names.triggers + names.formerTriggers)
             .filter { table.triggers[$0] != nil && objects.triggers[$0] == nil }

@@ -41,7 +41,8 @@ extension AttachRules {
             : "Choose another name with --rank, or rename that column"
     }
 
-    /// The constraint knows its columns under their present names. A column that was added in the place of a renamed one would be empty.
+    /// Refuses a table with a renamed rank column. The constraint shows the present names of its columns. Without this
+    /// check, attach would add an empty column with the former name.
     private func checkThatRankColumnsHaveTheirNames() throws(AttachError) {
         let missing = names.rankColumns.filter { table.column($0) == nil }
         let renamed = table.constraint?.columns.filter { !names.rankColumns.contains($0) } ?? []

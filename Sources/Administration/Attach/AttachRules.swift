@@ -110,7 +110,8 @@ struct AttachRules {
         if let fault { throw refuse(fault.reason) }
     }
 
-    /// Swift takes names that look the same for equal, PostgreSQL does not: `é` may be one character, or `e` and an accent.
+    /// Swift considers names equal that have the same letters in another encoding: `é` may be one character, or `e` and
+    /// an accent. PostgreSQL considers them different.
     private func checkSpelling() throws(AttachError) {
         for name in definition.keyColumns + names.rankColumns {
             let alike = table.columns.filter { $0.name == name }
@@ -176,7 +177,8 @@ struct AttachRules {
         }
     }
 
-    /// Whoever owns a type can make a cast for it, and add a CHECK to a domain. That code would run with the daemon's rights.
+    /// The owner of a type can create a cast for it, and add a CHECK to a domain. This code would run with the daemon's
+    /// rights.
     static func faultOfType(of column: TableDescription.Column, owner tableOwner: String) -> String? {
         let begin = "column \"\(column.name)\" is of type \(column.displayedType), "
         if let owner = column.foreignTypeOwner {
@@ -249,7 +251,7 @@ struct AttachRules {
 
     private func checkCondition() throws(AttachError) {
         guard let fault = table.faultOfCondition else { return }
-        // The new condition was tried.
+        // The new condition replaces the failing one, and was tried already.
         if mayChangeOptions, table.registered?.definition.visible != definition.visible { return }
         throw refuse(
             """

@@ -40,7 +40,8 @@ extension Attacher {
                     guard cause.isConflict, plan.fills, number < Self.mostPlans else { throw error }
                 }
             }
-            // Another session may have created a partition before the parent had its index.
+            // The plan is made again, because another session may have created a partition before the parent had its
+            // index.
             plan = try await self.plan(plan.definition, mayChangeOptions: plan.mayChangeOptions)
             if plan.steps.isEmpty || number >= Self.mostPlans { break }
         }

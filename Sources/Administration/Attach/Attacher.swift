@@ -68,7 +68,7 @@ package struct Attacher: Sendable {
     /// Makes sure that nothing but the order's own table uses the functions of the triggers, so that they can be dropped at the end.
     private static func requireOwnTriggers(_ found: AttachedOrder) throws(AttachError) {
         if let other = found.other {
-            // An unfinished attach can't go on under the other name.
+            // An unfinished attach can't continue under the other name.
             let alternative = found.table?.isBeingFilled == true ? "" : ", or: \(other.adviceToDropTriggers)"
             throw .refused(
                 """
@@ -99,7 +99,7 @@ package struct Attacher: Sendable {
         }
     }
 
-    /// Nothing may be changed if the columns can't be dropped at the end.
+    /// Makes sure that the columns can be dropped at the end. Otherwise nothing may be changed.
     private func requireNoDependents(of names: OrderNames, on table: TableDescription) async throws(AttachError) {
         let columns = names.rankColumns
         let dependents = try await read { connection throws(PostgresError) in

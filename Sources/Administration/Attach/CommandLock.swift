@@ -41,7 +41,7 @@ struct CommandLock: Sendable {
             value = try await body()
         } catch {
             try? await unlock()
-            // The body does not know which steps are finished.
+            // An error of `body` does not say which steps are finished.
             guard case .database(let serverError) = error, serverError.isConnectionLost else { throw error }
             throw .stepFailed(step: "go on", serverError)
         }

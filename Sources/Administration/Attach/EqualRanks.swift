@@ -110,7 +110,7 @@ struct EqualRanks: Sendable {
         WHERE pg_catalog.array_position(cleared.list, NULL) IS NULL
         """
 
-    /// The locations of the rows that are to lose their rank, and these further columns.
+    /// A query for the locations of the rows that are to lose their rank, with these further columns.
     private func found(_ further: SQL) -> SQL {
         let rank: SQL = "stored.\(columns.rank)"
         let lists = columns.lists(of: "stored")
@@ -128,8 +128,9 @@ struct EqualRanks: Sendable {
             """
     }
 
-    /// The user's triggers fire. A row that was changed meanwhile is at another place. Returns how many rows lost their rank, and the item of
-    /// a row that kept it, although this session had locked the row.
+    /// Removes the ranks of one batch of rows. The user's triggers fire. A row that was changed meanwhile has another
+    /// location, so it is passed over. Returns how many rows lost their rank, and the item of a row that kept it
+    /// although this session had locked the row.
     private func batch(after number: Int) -> SQL {
         """
         WITH waiting AS MATERIALIZED (

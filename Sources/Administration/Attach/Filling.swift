@@ -183,7 +183,7 @@ struct Filling: Sendable {
             progress(total - remaining, total)
             guard let end = batch.end else {
                 last = 0
-                // The remaining rows may have been deleted meanwhile. Otherwise other sessions have locked them.
+                // The rows that remain were deleted meanwhile, or other sessions have locked them.
                 remaining = try await count()
                 if remaining == remainingBefore { try await wait.pause(on: connection) } else { wait.end() }
                 continue
@@ -235,7 +235,8 @@ struct Filling: Sendable {
             [statements, names] connection throws in
             let row = try connection.query(statements.batch(after: begin, size: size, lookUp)).single()
             if let item = try row.decode(Column.unwrittenItem, as: String?.self) {
-                // The next run would take a row with another rank for placed. So the batch is rolled back.
+                // The batch is rolled back. Otherwise the next run would take this row for a placed one, although it
+                // has another rank.
                 throw AttachError.rowNotWritten(orderedTable: names.orderedTable, item: item)
             }
             return (

@@ -2,8 +2,8 @@ import LibPQ
 import Logging
 import Ordering
 
-/// The wait for rows that other sessions have locked. It has no limit, because all other rows are done. After some seconds, a notice
-/// names the sessions whose transactions must end.
+/// The wait for rows that other sessions have locked. It has no limit, because all other rows are already written.
+/// After some seconds, a notice names the sessions whose transactions must end.
 struct LockedRowsWait {
     /// The time between two attempts to get the rows.
     private static let pause = Duration.milliseconds(200)
@@ -12,7 +12,7 @@ struct LockedRowsWait {
     private let names: OrderNames
     private let timeToNotice: Duration
     private let logger: Logger
-    /// nil as long as nothing is waited for.
+    /// The time of the next notice; nil while no row is waited for.
     private var nextNotice: ContinuousClock.Instant?
 
     init(_ names: OrderNames, timeToNotice: Duration, logger: Logger) {

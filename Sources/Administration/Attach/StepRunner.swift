@@ -7,9 +7,10 @@ import Ordering
 struct StepRunner: Sendable {
     /// After so many attempts, about five seconds, a notice says why nothing happens.
     private static let attemptsBeforeNotice = 10
-    /// How often a step is tried that fails by an internal error of the server.
+    /// How often a step is tried if it fails with an internal error of the server.
     private static let mostConflicts = attemptsBeforeNotice
-    /// The server cancels an autovacuum that is in the way, but only after a longer wait than the usual one.
+    /// Every fifth attempt waits longer: the server cancels an autovacuum only for a session that has waited for
+    /// `deadlock_timeout`.
     private static let attemptsPerLongWait = 5
     /// The pauses differ, so that two commands don't hinder each other again and again.
     private static let millisecondsBetweenAttempts = 100...500
@@ -21,7 +22,7 @@ struct StepRunner: Sendable {
     /// How often such a statement is tried.
     let attempts: Int
 
-    /// A transaction that another session hindered by a lock, or that was the victim of a deadlock, is tried again.
+    /// Runs a step. A transaction that failed because of another session's lock or a deadlock is tried again.
     ///
     /// - Parameters:
     ///   - step: The step.
@@ -37,7 +38,8 @@ struct StepRunner: Sendable {
                 }
             } catch {
                 guard error.code != .cancelled else { throw .cancelled }
-                // Other sessions cause an internal error some times in succession at most. Otherwise the server has a fault that stays.
+                // Other sessions may cause an internal error a few times in a row. If it comes more often, the server
+                // has a permanent fault.
                 let isFault = error.sqlState == .internalError && attempt >= Self.mostConflicts
                 guard step.execution != .alone, !isFault, error.sqlState == .lockNotAvailable || error.isConflict
                 else { throw .stepFailed(step: step.purpose, error) }
@@ -60,7 +62,7 @@ struct StepRunner: Sendable {
             try connection.execute(SQL(unsafeRaw: step.statements[0]))
             return
         }
-        // A statement behind which writers don't have to wait may wait for any time.
+        // With this lock mode, writers don't queue behind the waiting statement. So its wait has no limit.
         let limit =
             step.lock == .shareUpdateExclusive
             ? "0"

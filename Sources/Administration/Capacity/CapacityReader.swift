@@ -12,7 +12,7 @@ package struct CapacityReader: Sendable {
         package let rows: Int
     }
 
-    /// What was read of one list, all at one moment.
+    /// The capacity of one list, read in one snapshot.
     package struct MeasuredList: Sendable {
         package let capacity: ListCapacity
         /// What repairs each fault of the capacity: a statement that removes the item of `brocot.items`, or a command for the attached table.
@@ -53,7 +53,8 @@ package struct CapacityReader: Sendable {
                 throw AttachError.refused("\(table.names.title) is not a table any more, so it was not read")
             case .untrusted(let objects, let role): throw MigrationError.foreignTables(objects, role: role)
             }
-            // Not earlier: with these settings, the look at the catalog above would take a quarter of a second.
+            // The settings come after the queries of the catalog above, which would take a quarter of a second with
+            // them.
             let settings = MoveApplication.plannerSettings.map { "SET LOCAL \($0.0) = '\($0.1)'" }
             try connection.execute(script: settings.joined(separator: "; "))
             let statements = CapacityStatements(OrderColumns(table), list: values)

@@ -91,8 +91,8 @@ extension CatalogStatements {
         """
     }
 
-    /// The user's enabled triggers on an UPDATE of these columns of the table, without those that have a condition: nobody can tell whether it holds.
-    /// A partition can have row triggers of its own.
+    /// The user's enabled triggers on an UPDATE of these columns of the table, without those that have a condition: it
+    /// is not known whether the condition holds. A partition can have row triggers of its own.
     static func triggersOfPlacing(of relation: Int64, _ rankColumns: [String]) -> SQL {
         """
         SELECT DISTINCT trigger.tgname::text

@@ -2,7 +2,7 @@ import LibPQ
 
 /// The statement that looks for publications because of which the server refuses to change rows of a table.
 extension CatalogStatements {
-    /// Whether there may be such publications. A server whose superuser has hidden `pg_publication_rel` is not asked.
+    /// Whether there may be such publications. If a superuser has hidden `pg_publication_rel`, the check is left out.
     static let mayHavePublications: SQL =
         "EXISTS (SELECT FROM pg_publication) AND has_table_privilege('pg_publication_rel', 'SELECT')"
 

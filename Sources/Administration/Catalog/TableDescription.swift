@@ -21,12 +21,12 @@ struct TableDescription: Hashable, Sendable {
         let isNotNull: Bool
         let isGenerated: Bool
         let hasDefault: Bool
-        /// Whether an INSERT can't give a value.
+        /// Whether the column is GENERATED ALWAYS AS IDENTITY, so that an INSERT can't give a value.
         let isIdentityAlways: Bool
         let isIdentity: Bool
         /// Whether it is an identity column, or its default is a number of a sequence.
         let usesSequence: Bool
-        /// The role that could change what a key of this type does, and is neither the table's owner nor a superuser.
+        /// A role that could change how keys of this type behave, and is neither the table's owner nor a superuser.
         let foreignTypeOwner: String?
         /// A cast of the type by a function, such as `(mood AS text)`.
         let cast: String?
@@ -36,7 +36,8 @@ struct TableDescription: Hashable, Sendable {
         case table, partitionedTable
         /// A table that can't be attached, and the reason as text.
         case unsuitable(String)
-        /// Something that is no table, such as a view, and the reason as text. It is not read: that would run its owner's code.
+        /// Another kind of object, such as a view, and the reason as text. Brocot does not read it, because that would
+        /// run its owner's code.
         case other(String)
     }
 
@@ -93,7 +94,8 @@ struct TableDescription: Hashable, Sendable {
         let name: String
         /// The table, with its schema and quoted where needed.
         let table: String
-        /// Whether it is one of the order's own, on a partition: that was the attached table before, and the present one took its name.
+        /// Whether the trigger is the order's own trigger on a partition. This partition was the attached table before,
+        /// and the present table has taken its name.
         let isOfPartition: Bool
 
         /// The statement that drops it.
@@ -121,9 +123,9 @@ struct TableDescription: Hashable, Sendable {
     }
 
     struct Constraint: Hashable, Sendable {
-        /// As the server prints it, without NOT VALID.
+        /// The definition as the server prints it, without NOT VALID.
         let definition: String
-        /// The present names of the columns that it tests.
+        /// The present names of the columns that the constraint tests.
         let columns: [String]
         let isValidated: Bool
         /// Whether the table of which this one is a partition has it too. Then it can't be dropped alone.

@@ -18,8 +18,9 @@ package enum TableReader {
         guard let relation = try connection.query(CatalogStatements.relation(place)).first else { return nil }
         let oid = try relation.decode(Column.oid, as: Int64.self)
         let hidesRows = try relation.decode(Column.hidesRows, as: Bool.self)
-        // The server locks partitions while it prints their indexes. Whoever drops a partition locks its table first. If a policy hides rows, the
-        // server would refuse the statement that locks the table.
+        // The table is locked before its partitions, as in a session that drops a partition: the server locks
+        // partitions while it prints their indexes. If a policy hides rows, the server would refuse the statement that
+        // locks the table.
         if !hidesRows, try relation.decode(Column.faultOfKind, as: String?.self) == nil {
             try TableLock.wait(for: place, on: connection)
         }

@@ -14,7 +14,7 @@ extension Doctor {
                 """)
     }
 
-    /// A daemon's sessions are idle while nothing is pending.
+    /// Warns if the server ends idle sessions: a daemon's sessions are idle while nothing is pending.
     func sessionTimeout(_ connection: Connection) async -> CheckResult {
         await attempt("time-outs", connection) { connection throws(PostgresError) in
             let milliseconds = try connection.query(DoctorStatements.idleSessionTimeout).single().decode(
@@ -37,7 +37,7 @@ extension Doctor {
                     "log pruning", "\(found) has the lock for deleting old rows of the log, so the log grows",
                     advice: found.holder.advice)
             }
-            // A daemon that is connected deletes what is old by its own setting, which may be another one.
+            // A connected daemon prunes the log by its own setting, which may differ from this one.
             if let logRetention, try LiveDaemon.all(on: connection).isEmpty,
                 let days = try connection.query(DoctorStatements.oldestLogged(olderThan: logRetention * 2)).single()
                     .decode(0, as: Int?.self)
@@ -71,11 +71,12 @@ extension Doctor {
         }
     }
 
-    /// The most locks that a worker has at the same time: those of ``AdvisoryLock/mostLists``, and of some tables and their indexes.
+    /// The most locks that a worker has at the same time: those of ``AdvisoryLock/mostLists`` lists, and of some tables
+    /// and their indexes.
     private static let locksOfWorker = 300
-    /// Those of a partition and its indexes.
+    /// The locks that a worker needs for each partition and its indexes.
     private static let locksOfPartition = 3
-    /// For that many workers there should be enough locks, and as many for all other sessions.
+    /// The lock table should have room for this many workers, and as much room again for all other sessions.
     private static let workers = 4
 
     func lockTable(_ connection: Connection) async -> CheckResult {

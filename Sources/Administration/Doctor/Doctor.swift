@@ -53,7 +53,8 @@ package struct Doctor: Sendable {
     static let lockTimeout = Duration.seconds(1)
 
     private static let statementTimeout = Duration.seconds(30)
-    /// The server itself ends its statements before. A proxy or pooler may send nothing at all.
+    /// This limit is for a proxy or pooler that stops answering. A working server ends the statement earlier, by
+    /// `statement_timeout`.
     private static let answerTimeout = Duration.seconds(40)
 
     static func advice(after error: PostgresError?) -> String {
@@ -73,7 +74,7 @@ package struct Doctor: Sendable {
         return ofServer + (await results(of: rest, on: connection, report))
     }
 
-    /// Each check after the loss of the connection would only say that it is lost.
+    /// Runs the checks up to the loss of the connection. Each later check would only repeat that it is lost.
     private func results(
         of checks: [Check], on connection: Connection, _ report: Report
     ) async -> [CheckResult] {
@@ -103,8 +104,8 @@ package struct Doctor: Sendable {
         }
     }
 
-    /// Runs the queries of one check in a transaction. If the server refuses one, the other checks still run. If a right is missing, the
-    /// check fails, as the check of the rights does.
+    /// Runs the queries of one check in a transaction. If the server refuses one, the other checks still run. If a
+    /// right is missing, the check fails like the check of rights.
     func attempt(
         _ check: String, _ connection: Connection,
         _ body: @Sendable (isolated Connection) throws(PostgresError) -> CheckResult
@@ -139,7 +140,7 @@ package struct Doctor: Sendable {
                 }
                 return (try conclude(findings, connection), refusals)
             }
-            // A missing right is a fault, and a locked table is none.
+            // A missing right takes precedence: it is a fault, and a locked table is not.
             let gravest = refusals.first { $0.error.sqlState == .insufficientPrivilege } ?? refusals.first
             guard let gravest else { return result }
             let message = refusals.map { "\($0.order) could not be checked: \($0.error.message)" }.joined(
@@ -252,7 +253,7 @@ package struct Doctor: Sendable {
             try await connection.execute(DoctorStatements.unlisten(channel))
             guard !isReceived else { return .ok("notify", "notifications arrive") }
         } catch {
-            // A pooler may give this session to others.
+            // The session must not keep listening, because a pooler may give it to another client.
             _ = try? await connection.execute(DoctorStatements.unlisten(channel))
             guard await !connection.isLost else { return Self.connectionLost("notify", error) }
             return .warning("notify", "could not be checked: \(error.message)", advice: Self.advice(after: error))

@@ -30,8 +30,9 @@ struct OrderFaults {
         }
     }
 
-    /// That requests wait, and which command lets them pass. Without stored rows, the rows may have the order that people gave them, because a repair
-    /// of a rank column may have been interrupted. So nothing that drops their ranks is named then.
+    /// The fault that requests wait, and the command that lets them pass. If no order of rows is stored, an interrupted
+    /// repair of a rank column may be the cause. Then the rows have the order that people gave them, so the advice
+    /// names no command that drops their ranks.
     private static func unfinished(_ definition: OrderDefinition, on table: TableDescription) -> OrderFault {
         let isAttach = table.hasStoredRows
         let message = "brocot attach\(isAttach ? "" : " or check --repair") is not finished, so requests wait"
@@ -63,8 +64,8 @@ struct OrderFaults {
         }
     }
 
-    /// All faults. Missing key columns are left to the check of tables, which all roles can run, and what an unfinished attach has not made
-    /// yet to that command.
+    /// All faults. Two kinds of faults are left out. The check of tables, which all roles can run, reports missing key
+    /// columns. An unfinished `brocot attach` makes the objects that it has not made yet.
     var all: [OrderFault] {
         switch plan {
         case .success(let plan):

@@ -33,7 +33,8 @@ extension OrderNames {
     var leaveTrigger: String { trigger("leave") }
     /// At an UPDATE that changes the list: requests a place in the new list.
     var requestTrigger: String { trigger("request") }
-    // These triggers place rows at once. Their names come before those above, which request places for all other rows.
+    // These triggers place rows at once. Their names sort before the names above, so they fire first. The triggers
+    // above request places for all other rows.
     /// After an INSERT, with `--arrive-now`: places the new rows.
     var insertNowTrigger: String { trigger("add_now") }
     /// After an UPDATE that changed the list, with `--arrive-now`: places the row.

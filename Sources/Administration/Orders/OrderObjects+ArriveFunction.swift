@@ -33,8 +33,8 @@ extension OrderObjects {
 
     // MARK: When no places are requested
 
-    /// Without a transition table, a trigger that the table's owner makes would read a view of the session's role as `arriving`. The owner
-    /// chooses the names of transition tables, which hide all relations that are named without a schema.
+    /// Returns from a trigger that has no transition table `arriving`. The table's owner may make such a trigger. Then
+    /// the name `arriving` could mean a temporary view of the session's role, and the function would run its code.
     private var returnIfTriggerIsForeign: String {
         """
             IF to_regclass('pg_temp.arriving') IS NOT NULL\(lists.isEmpty ? "" : " AND TG_OP <> 'UPDATE'") THEN
@@ -47,7 +47,8 @@ extension OrderObjects {
         """
     }
 
-    /// The function for placing at once fires first, and says so if it has placed the rows; nil if the order has no such function.
+    /// Returns if the function that places rows at once has placed these rows: it fires first, and sets this setting.
+    /// nil if the order has no such function.
     private var returnIfRowsArePlaced: String? {
         guard definition.arriveNow else { return nil }
         return """
@@ -76,8 +77,8 @@ extension OrderObjects {
             """
     }
 
-    /// One more row than fit into a request is read: so it is seen whether all fit. A key is there twice if a trigger replaced a row that the
-    /// statement inserted before. It counts once, at its last place.
+    /// Reads one more row than fits into a request. So the statement knows whether all rows fit. A key is there twice
+    /// if a trigger replaced a row that the statement inserted before. It counts once, at its last place.
     private var requestForOneList: String {
         let id =
             drawsIDs
@@ -98,7 +99,8 @@ extension OrderObjects {
             """
     }
 
-    /// The list of the rows in `first`, if they are of one list; and the condition for that. Minimum and maximum of numbers take less time than an array.
+    /// The list of the rows in `first`, and the condition that all of them are in this list. Minimum and maximum of
+    /// numbers take less time than an array.
     private var onlyList: (value: String, condition: String) {
         ["pg_catalog.int2", "pg_catalog.int4", "pg_catalog.int8"].contains(comparableList.type)
             ? ("min(first.list)", "min(first.list) = max(first.list)")

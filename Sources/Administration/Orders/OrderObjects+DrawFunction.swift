@@ -3,10 +3,12 @@ import Ordering
 
 /// The function that draws the id of the request before the rows draw theirs.
 ///
-/// After an INSERT, many programs ask `lastval()` for the new row's id: PDO's `lastInsertId()`, for instance. It is the number that the session drew
-/// last, of whatever sequence. A request that drew its id after the rows would make it another number, and the program would go on with a wrong row.
+/// After an INSERT, many programs ask `lastval()` for the new row's id: PDO's `lastInsertId()`, for instance. This
+/// function returns the last number that the session drew from any sequence. If a request drew its id after the rows,
+/// the program would get the request's id, and would continue with a wrong row.
 extension OrderObjects {
-    /// Whether a program may ask `lastval()` for the id of a row. Other tables are spared the trigger: it takes a tenth of an INSERT of one row.
+    /// Whether a program may ask `lastval()` for the id of a row. Other tables don't get the trigger, because it takes
+    /// a tenth of the time of a one-row INSERT.
     var drawsIDs: Bool { usesSequence && definition.arrive != .none }
 
     var drawFunction: String { "brocot.\(quoteIdentifier(names.drawFunction))()" }

@@ -5,13 +5,13 @@ import Ordering
 extension OrderObjects {
     var keepFunction: String { "brocot.\(quoteIdentifier(names.keepFunction))()" }
 
-    /// The key columns with their types, from which ``ChangedKeys`` sees later whether a type was changed.
+    /// A declaration with the key columns and their types. ``ChangedKeys`` reads it later, to find a changed type.
     private var keyTypes: String {
         let types = keys.map { Self.keyType($0.name) + quoteLiteral($0.type) }
         return "key_types CONSTANT text[] := ARRAY[\(types.joined(separator: ", "))];"
     }
 
-    /// What precedes the type of a key column in the function.
+    /// The text before the type of a key column in the function.
     static func keyType(_ column: String) -> String { "\(quoteLiteral(column)), " }
 
     /// An UPDATE of the user changes no rank. A row that leaves its list at the same time loses its rank.

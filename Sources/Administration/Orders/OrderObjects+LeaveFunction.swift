@@ -32,8 +32,9 @@ extension OrderObjects {
 
     var forgetRank: String { rankColumns.map { "NEW.\($0) := NULL;" }.joined(separator: " ") }
 
-    /// Takes the row's rank and returns, if a list or rank column has another name now. A rank that stays could be the rank of another row
-    /// in the new list, and the unique index would refuse the user's statement. The constraint knows the columns by number.
+    /// Removes the row's rank and returns, if a list or rank column has another name now. A rank that stays could be
+    /// the rank of another row in the new list, and the unique index would refuse the user's statement. The constraint
+    /// knows the columns by number.
     ///
     /// All names are qualified, because one of the functions runs with the caller's `search_path`.
     var forgetRankIfColumnsAreRenamed: String {

@@ -10,8 +10,8 @@ struct TriggerFunction {
     /// The settings with which it runs, as SQL: for example `search_path = pg_catalog, pg_temp`.
     var settings: [String] = []
 
-    /// The statements that create it, or replace it. Not all roles may execute it: a role that makes a trigger with it could request moves with the
-    /// owner's rights.
+    /// The statements that create or replace the function. EXECUTE is revoked from PUBLIC: a role that makes a trigger
+    /// with the function could request moves with the owner's rights.
     var statements: [String] {
         let function = "brocot.\(quoteIdentifier(name))()"
         let options = (isSecurityDefiner ? ["SECURITY DEFINER"] : []) + settings.map { "SET \($0)" }

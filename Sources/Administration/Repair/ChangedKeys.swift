@@ -3,9 +3,9 @@ import Ordering
 
 /// Finds key columns whose type changed after the table was attached.
 ///
-/// The catalog has only the present types, and the registry has no column for the former ones. The order's functions contain the types
-/// that the columns had when `brocot attach` created them, so they are read from the text of a function. It contains them as a constant of
-/// its own (see `OrderObjects.keyTypes`), so that this text has one form, whatever else changes in the function.
+/// The catalog has only the present types, and the registry has no column for the former ones. But the order's
+/// functions contain the types that the columns had when `brocot attach` created the functions. They are in a constant
+/// (see `OrderObjects.keyTypes`), whose text has the same form in every version of the function.
 struct ChangedKeys {
     private let definition: OrderDefinition
     private let table: TableDescription

@@ -1,9 +1,11 @@
 import LibPQ
 
-/// The wait for transactions that read the registry before it said that moves are refused. They may still move rows.
+/// The wait for older transactions, which read the registry before it said that moves are refused. They may still move
+/// rows.
 ///
-/// Such a transaction has a lock of the registry until it ends, and the lock of a list, or waits for it. Between the two locks it needs a moment.
-/// Other transactions that read the registry, such as that of a dump, are not waited for any longer.
+/// Such a transaction has a lock of the registry until it ends, and the lock of a list, or waits for it. It takes both
+/// locks within a moment. A transaction that has no list's lock after this moment, such as the one of a dump, moves no
+/// rows, so it is not waited for.
 struct OlderMovesWait {
     private static let moment = Duration.seconds(1)
     private static let pause = Duration.milliseconds(50)

@@ -1,10 +1,10 @@
-/// The steps that make the missing objects of an order, as far as a repair has to run them apart.
+/// The steps that make the missing objects of an order, in groups that a repair runs at different times.
 struct RepairSteps: Hashable, Sendable {
-    /// Refuse moves while a rank column is missing or not filled; nil if moves need not be refused.
+    /// This step refuses moves while a rank column is missing or not filled; nil if moves need not be refused.
     var refusal: AttachStep?
-    /// Add the missing rank columns. Nothing is known of the rows before.
+    /// These steps add the missing rank columns. Before them, the rows can't be checked.
     var columns: [AttachStep] = []
-    /// Come before damaged ranks are corrected: the old objects would refuse or undo that.
+    /// These steps come before the correction of damaged ranks, because the old objects would refuse or undo it.
     var beforeCorrection: [AttachStep] = []
     var afterCorrection: [AttachStep] = []
     /// Undoes ``refusal``.

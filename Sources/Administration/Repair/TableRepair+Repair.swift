@@ -89,7 +89,8 @@ extension TableRepair {
         for step in steps { try await attacher.run(step, on: definition.names) }
     }
 
-    /// Lets moves wait, and waits for those that began before. If they take too long, moves are allowed again.
+    /// Makes moves wait, and waits for the end of earlier transactions that move rows. If they take too long, moves are
+    /// allowed again.
     private func refuseMoves(
         of definition: OrderDefinition, by refusal: AttachStep, undoneBy allowance: AttachStep
     ) async throws(AttachError) {
@@ -106,7 +107,7 @@ extension TableRepair {
         }
     }
 
-    /// Adds the missing rank columns, and looks what has to be repaired then.
+    /// Adds the missing rank columns, and finds what has to be repaired afterwards.
     private func addColumns(
         of definition: OrderDefinition, _ steps: RepairSteps
     ) async throws(AttachError) -> CheckedTable {
@@ -154,7 +155,8 @@ extension TableRepair {
         return holders.isEmpty ? error : .listLocked(list, holders: holders)
     }
 
-    /// A wait for a lock of a list, table or row is short, because other sessions wait behind it, also other commands of this kind.
+    /// The longest wait for the lock of a list, table or row. It is short, because other sessions queue behind it,
+    /// other commands of this kind too.
     private static let lockTimeout = Duration.milliseconds(200)
 
     /// Runs the statements in one transaction. `lock` is waited for before the table is locked.

@@ -53,7 +53,7 @@ package struct TableRepair: Sendable {
             return .readable(found)
         } catch {
             switch error {
-            // Each line begins with the name of the order already.
+            // The name is removed, because each line already begins with the name of the order.
             case .refused(let reason): return .refused(names.withoutTable(reason))
             case .database(let serverError) where serverError.sqlState == .lockNotAvailable:
                 return .locked(try await descriptionOfLock(names))

@@ -9,8 +9,9 @@ import FoundationEssentials
 
 /// A configuration file: one JSON object, without objects or arrays in it.
 ///
-/// It is not read with swift-configuration's own provider for JSON files, because that provider doesn't show its keys, so that
-/// unknown keys could not be refused. It also needs all of Foundation, which would make the static binary larger.
+/// The file is not read with swift-configuration's own provider for JSON files, because that provider doesn't show its
+/// keys, so that unknown keys could not be refused. It also needs all of Foundation, which would make the static binary
+/// larger.
 struct ConfigurationFile {
     let path: String
     let values: [String: ConfigValue]

@@ -1,6 +1,6 @@
 /// The rounds of a worker that led to no decision: how long it waits after them, and what they show. Pure.
 ///
-/// They are counted twice, for different reasons. Rounds ``inVain`` show that most likely no request can be decided now. Rounds
+/// These rounds are counted in two ways. Rounds ``inVain`` show that most likely no request can be decided now. Rounds
 /// ``withoutDecision`` show nothing of the kind: other workers may have the lists at the moment.
 package struct FruitlessRounds: Sendable {
     /// The number of whole rounds in which requests were found, but whose last batch decided nothing. A round counts in two cases:

@@ -2,7 +2,7 @@ import Ordering
 
 /// The turns in which a worker tries postponed lists again. Pure.
 struct PostponedTurns: Sendable {
-    /// What such a turn is for.
+    /// The purpose of a turn for postponed lists.
     enum Retry: Sendable {
         case lists([ListIdentifier])
         /// The lists of the oldest requests, because more postponed lists are due than one batch can have.

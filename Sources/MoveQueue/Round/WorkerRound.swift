@@ -23,7 +23,7 @@ package struct WorkerRound: Sendable {
         case end(Turn)
     }
 
-    /// The event that the latest action asked for. Another one stops the program.
+    /// The event that must follow the latest action. Any other event stops the program.
     enum AwaitedEvent {
         /// None: no turn has begun, or the latest one is over.
         case none

@@ -42,8 +42,9 @@ package struct ListImport: Sendable {
         do {
             return .success(
                 try connection.transaction(settings: settings(list.orderedTable)) { connection in
-                    // The text may come from a person or a slow program, for which the list must not wait. The transaction waits, because the
-                    // server may end a session that is idle outside of one.
+                    // The first piece is read before the list is locked, because the text may come slowly, for example
+                    // from a person. It is read inside the transaction, because the server may end a session that is
+                    // idle outside of a transaction.
                     var first: [UInt8]? = try read()
                     let read = { () throws -> [UInt8] in
                         defer { first = nil }

@@ -5,7 +5,7 @@ import SternBrocot
 /// Stored and current ranks can be compared. Unknown rows are where they are stored, outside of `coverage`. So within a
 /// covered interval the known items are all items.
 struct Neighbourhood: Sendable {
-    /// If at least this many items are taken out, this is done in one pass over the whole order.
+    /// From this number of items on, they are taken out in one pass over the whole order.
     private static let fewestRemovedInOnePass = 17
 
     let reading: ReadingPolicy

@@ -97,7 +97,7 @@ struct ApplicationStatementTests {
         #expect(try await fixture.requests() == ["public.tasks 1 {8} arrive", "public.tasks 1 {9} arrive"])
     }
 
-    /// What the table `archive` with the former columns, and functions from before, make of `SELECT *`.
+    /// Statements that depend on the number of columns, and the SQLSTATE with which they fail after `brocot attach`.
     private static let countingStatements = [
         ("INSERT INTO archive SELECT * FROM tasks", "42601"),
         ("SELECT * FROM archive UNION SELECT * FROM tasks", "42601"),
@@ -127,7 +127,7 @@ struct ApplicationStatementTests {
             try await connection.execute(script: "BEGIN; \(statement); ROLLBACK")
         }
         try await fixture.attach()
-        // This session has called the trigger before, whose function keeps the columns that it knows.
+        // This session has called the trigger's function before, so it still uses the former columns.
         try await connection.execute(script: "BEGIN; DELETE FROM tasks; ROLLBACK")
         let later = try await TestDatabase.current.connect()
         for (statement, expected) in Self.countingStatements {

@@ -361,7 +361,7 @@ struct ArriveNowTests {
         let other = try await TestDatabase.current.connect()
         try await fixture.connection.execute(script: "BEGIN; INSERT INTO tasks (id, project_id) VALUES (10, 1)")
         async let waiting: Void = other.execute(script: "INSERT INTO tasks (id, project_id) VALUES (11, 1)")
-        // It waits for the list's lock.
+        // The INSERT waits for the list's lock.
         try await TestDatabase.current.waitUntilBlocked(other, by: fixture.connection)
         try await fixture.connection.execute(script: "COMMIT")
         try await waiting

@@ -13,7 +13,7 @@ import Testing
         INSERT INTO tasks SELECT n, n % 2 FROM generate_series(1, 6) AS n;
         """
 
-    /// An UPDATE of the list, as an application has it, which leaves no trace.
+    /// An UPDATE of the list, as an application would do, which is rolled back.
     private static let changeOfList = "BEGIN; UPDATE tasks SET project_id = 0 WHERE id = 1; ROLLBACK"
 
     private let orders = """
@@ -112,7 +112,7 @@ import Testing
         #expect(try await fixture.texts(indexes) == ["0"])
     }
 
-    /// Attached and detached, so that the columns kept the ranks, and then changed by this statement.
+    /// A table that was attached and detached without dropping the columns, and then changed by this statement.
     private func detached(_ tasks: String = tasks, then change: String) async throws -> AttachFixture {
         let fixture = try await AttachFixture(tasks)
         try await fixture.attach()

@@ -16,7 +16,7 @@ extension AttachFixture {
         return fixture
     }
 
-    /// Removes what would refuse or undo a damage.
+    /// Removes the constraint, the index and the triggers, which would refuse or undo a damage.
     static let withoutRules = """
         ALTER TABLE tasks DROP CONSTRAINT brocot_rank_is_valid; DROP INDEX brocot_tasks_rank;
         ALTER TABLE tasks DISABLE TRIGGER USER;
@@ -30,13 +30,15 @@ extension AttachFixture {
         return (fixture, try await fixture.repair(damage, placingRows: placingRows))
     }
 
-    /// Damages an attached table, looks what is found, repairs it, and looks that nothing is left but what the daemon does.
+    /// Damages an attached table and repairs it. Expects that a second repair would find nothing. Returns what was
+    /// found before the repair.
     func repair(_ damage: String, placingRows: Bool = false) async throws -> [String] {
         try await connection.execute(script: damage)
         return try await repairAsRegistered(placingRows: placingRows).lines(placingRows: placingRows)
     }
 
-    /// Repairs a table as the registry has it, and looks that nothing is left but what the daemon does. Returns what was found.
+    /// Repairs a table by its registry row. Expects that a second repair would find nothing. Returns what was found
+    /// before the repair.
     @discardableResult
     func repairAsRegistered(_ name: String = "public.tasks", placingRows: Bool = false) async throws -> TableFindings {
         let definition = try await registered(name)
@@ -59,7 +61,7 @@ extension AttachFixture {
         try await tableRepair.repair(definition, findings, placingRows: placingRows)
     }
 
-    /// A table as the registry has it.
+    /// The definition of the order, from the registry.
     func registered(_ name: String = "public.tasks") async throws -> OrderDefinition {
         try #require(try await tableRepair.definitions(named: name).first)
     }

@@ -4,7 +4,7 @@ import TestPostgres
 
 @testable import Administration
 
-/// A test's database with tables of a user's, which are attached as the command does it.
+/// A test's database with user tables, which are attached like by `brocot attach`.
 struct AttachFixture {
     let connection: Connection
 
@@ -17,7 +17,7 @@ struct AttachFixture {
     /// The tables of ``DatabaseTrait/databaseWithAttachedTasks``.
     init() async throws { connection = try await TestDatabase.current.connect() }
 
-    /// Tasks of projects, which a title tells apart.
+    /// A table with tasks of projects. Each task has a title.
     static let tasks = AttachedTasks.script
 
     /// Tasks in two partitions: project 1 in `tasks_1`, and project 2 in `tasks_2`.
@@ -51,7 +51,7 @@ struct AttachFixture {
         ).run().steps.count
     }
 
-    /// All but placing the rows.
+    /// Runs all steps, but does not place the rows.
     func prepare(_ definition: OrderDefinition) async throws -> AttachPlan {
         let plan = try await attacher.plan(definition)
         try await attacher.run(plan)
@@ -94,7 +94,8 @@ struct AttachFixture {
         }
     }
 
-    /// Everything that belongs to tables, as the catalog prints it.
+    /// The columns, constraints, indexes and triggers of the tables, Brocot's trigger functions, and the registered
+    /// orders.
     func catalog(of tables: [String] = ["tasks"]) async throws -> [String] {
         try await connection.query(
             """

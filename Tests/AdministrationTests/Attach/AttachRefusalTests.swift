@@ -268,7 +268,7 @@ struct AttachRefusalTests {
         let fixture = try await AttachFixture(AttachFixture.partitionedTasks)
         let reader = try await TestDatabase.current.connect()
         try await reader.execute(script: "BEGIN; SELECT FROM tasks")
-        // Its second transaction waits for the reader.
+        // The second transaction of DETACH PARTITION CONCURRENTLY waits for the reader.
         let detachment = Task {
             try await fixture.connection.execute("ALTER TABLE tasks DETACH PARTITION tasks_1 CONCURRENTLY")
         }

@@ -24,8 +24,9 @@ struct ChangedOptionsTests {
             + fixture.texts("SELECT to_jsonb(known) FROM brocot.ordered_tables AS known ORDER BY name")
     }
 
-    /// The way through the numbers of ``everyOption`` from 0 that makes every change from one to another once: from each number to all later ones
-    /// and back, but to the next one last, and at the end all the way back.
+    /// A path through the indices of ``everyOption`` that makes each change from one option to another exactly once. It
+    /// begins at 0. From each index it goes to all later indices and back, to the next one last. At the end it goes
+    /// back to 0.
     private static var everyChange: [Int] {
         let (count, starts) = (everyOption.count, 0..<everyOption.count - 1)
         return starts.flatMap { start in (start + 2..<count).flatMap { [$0, start] } + [start + 1] } + starts.reversed()

@@ -11,7 +11,7 @@ import Testing
         INSERT INTO tasks SELECT n, 1 + n % 2 FROM generate_series(1, 6) AS n;
         """
 
-    /// DROP TABLE of a partition locks its table first. Otherwise each of the two could wait for the other.
+    /// DROP TABLE of a partition locks its table first. Otherwise the two sessions could wait for each other.
     @Test("A look at a partitioned table locks the table before its partitions") func order() async throws {
         let fixture = try await AttachFixture(Self.partitioned)
         try await fixture.attach()

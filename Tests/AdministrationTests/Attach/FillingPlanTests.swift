@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Plans of the statement that places existing rows", .database, .usualTimeLimit)
 struct FillingPlanTests {
-    /// What the planner knows of a table with thousands of rows without a rank in one list.
+    /// The planner's statistics of a table with thousands of rows without a rank in one list.
     enum History: String, CaseIterable {
         case neverAnalyzed = ""
         case analyzedInManyLists = "UPDATE cards SET board = item; ANALYZE cards; UPDATE cards SET board = 'x'"

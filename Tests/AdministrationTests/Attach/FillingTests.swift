@@ -111,7 +111,7 @@ import Testing
         async throws
     {
         let (fixture, filling) = try await prepared()
-        // The rows to place are written down as they were before the changes.
+        // The rows to place were stored before the changes.
         try await fixture.connection.execute(
             script: """
                 INSERT INTO tasks VALUES (2000, 1); DELETE FROM tasks WHERE id = 1;

@@ -21,7 +21,7 @@ struct OwnTablesPageTests {
                 INSERT INTO tasks (project_id, title) VALUES (1, 'new');
                 """)
         let statement = try #require(statements(ofSection: "Detach").first { $0.contains("position bigint") })
-        // It may be repeated until the new code is live.
+        // The page says that the statement may be repeated until the new code is live.
         for _ in 1...2 { try await fixture.connection.execute(script: statement) }
         try await fixture.detach()
         #expect(

@@ -36,7 +36,7 @@ struct RepairLockTests {
         try await fixture.attach()
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "BEGIN; LOCK TABLE tasks_1")
-        // The lock is still held when this ends, so nothing has waited for it without a limit.
+        // The other session still has the lock at the end. So no statement has waited for it without a limit.
         let findings = try await fixture.findings()
         #expect(findings.lines().joined().contains("locked by process \(holder.backendProcessIdentifier)"))
         try await holder.execute(script: "COMMIT")

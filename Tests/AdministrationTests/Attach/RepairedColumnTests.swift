@@ -116,7 +116,7 @@ import Testing
         }
         try await holder.execute(script: "COMMIT")
         let error = await #expect(throws: PostgresError.self) { try await moved.value }
-        // Without the column, this name means an aggregate of the server's.
+        // Without the column, this name means an aggregate function of the server.
         #expect(error?.sqlState?.rawValue == "42809", "\(String(describing: error))")
         _ = try await repaired
         #expect(try await fixture.order() == ["1", "2", "3", "4", "5"])

@@ -69,7 +69,8 @@ import Testing
                 """, definition: AttachFixture.definition(lists: ["a \"list"], item: "Id; --")),
     ]
 
-    /// Both in one database, because to attach a table takes longer than to repair it.
+    /// Damaged ranks and missing objects are tried in one database, because attaching a table takes longer than
+    /// repairing it.
     @Test(
         "brocot check --repair corrects wrong ranks, keeps the order of the rows, and makes what is missing again",
         arguments: shapes)
@@ -124,7 +125,7 @@ import Testing
         try await fixture.connection.execute(script: script)
     }
 
-    /// Repairs what the registry has, and looks that nothing is left. Returns what was found.
+    /// Repairs the order by its registry row: see ``AttachFixture/repairAsRegistered(_:placingRows:)``.
     private func repair(_ shape: Shape, _ fixture: AttachFixture) async throws -> CheckedTable {
         try #require(try await fixture.repairAsRegistered(shape.definition.names.orderedTable).checkedTable)
     }

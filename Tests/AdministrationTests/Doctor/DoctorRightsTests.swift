@@ -70,7 +70,7 @@ import Testing
         let owner = try await TestDatabase.current.connect()
         let schema = try await GrantedRole.with(.daemon, owner: owner) { roles in
             try await owner.execute(script: "ALTER ROLE \(roles[0].name) SET statement_timeout = '1ms'")
-            // A fast server could else read the schema within a millisecond.
+            // Otherwise a fast server could read the schema within a millisecond.
             try await owner.execute(script: "BEGIN; LOCK brocot.schema_migrations")
             return try await examination(url: roles[0].url).first { $0.check == "schema" }
         }

@@ -5,7 +5,7 @@ import TestPostgres
 import Testing
 
 @Suite("Checks of standbys by brocot doctor", .usualTimeLimit) struct DoctorStandbyTests {
-    /// Both on one primary server.
+    /// Both cases use one primary server.
     @Test("brocot doctor names a standby, or its slot, if a long query there keeps dead rows", .database(on: .own()))
     func feedback() async throws {
         for slot in [false, true] { try await expectFinding(slot: slot) }

@@ -10,7 +10,7 @@ import Testing
 
 /// A prepared transaction keeps its locks, belongs to no session, and has no process. Any role may prepare one.
 @Suite("Locks of prepared transactions", .database, .usualTimeLimit) struct PreparedTransactionLockTests {
-    /// The name of a prepared transaction is one of the whole server.
+    /// The name of a prepared transaction is unique on the whole server.
     private let name = "a 'forgotten' one of \(TestDatabase.current.name)"
 
     /// Gives a prepared transaction this lock while `body` runs. A database with such a transaction can't be dropped.

@@ -8,13 +8,15 @@ import Testing
 @Suite("Rows that a move at once reads", .database, .usualTimeLimit) struct RowsReadAtOnceTests {
     /// How many histories are tried; `make test-attacks` tries more.
     private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
-    /// Each look-up returns one row, and steps over rows that were moved before. Reading a list would be thousands.
+    /// The most rows that one move may read: each look-up returns one row, and steps over rows that were moved before.
+    /// Reading a whole list would take thousands.
     private static let rowsPerMove: Int64 = 60
-    /// Descending an index, and the heap, for each of some rows. An index may be read without that it returns a row.
+    /// The most blocks that one move may read: for each of some rows, the levels of an index, and the block of the
+    /// table. An index may be read without returning a row.
     private static let blocksPerMove: Int64 = 300
 
-    /// A move of each kind, with list and item as `%1$s` and `%2$s`. All are of one item, of some, to and from a position and an
-    /// end, and to another list and back.
+    /// One move of each kind: of one item or several, to a position or an end, and to another list and back. `%1$s` is
+    /// the list, and `%2$s` the item.
     private static let kinds = [
         "move_now(%1$s, %2$s, after => 4%5$s)", "move_now(%1$s, %2$s, at => 3%5$s)",
         "move_now(%1$s, %2$s, last => true%5$s)",
@@ -49,7 +51,7 @@ import Testing
         }
     }
 
-    /// How the table was filled when its statistics were made.
+    /// The contents of the table when its statistics were collected.
     private static let histories = [
         "SELECT", "INSERT INTO cards SELECT 1, 1",
         "INSERT INTO cards SELECT n, n + 100 FROM generate_series(1, 10000) AS n",
@@ -117,7 +119,7 @@ import Testing
         }
     }
 
-    /// Makes 20 moves of each kind in a transaction of its own, so that plans for all parameters are made too.
+    /// Makes 20 moves of each kind, in one transaction for each kind. So the server also makes generic plans.
     private func expectFew(
         _ list: String, _ other: String, _ table: String, in relations: [String], on connection: Connection,
         _ story: String
@@ -141,7 +143,7 @@ import Testing
                     call = call.replacing("%\(index + 1)$s", with: argument)
                 }
                 call = call.replacing("=> 4", with: "=> \(key(4))")
-                // A list from which the item comes must have it.
+                // The list that the item leaves must contain it.
                 if kind.contains("from_list => %4$s") {
                     try await connection.execute(
                         script:
@@ -157,7 +159,7 @@ import Testing
         }
     }
 
-    /// Entries that index scans returned, rows that other scans did, and blocks, in this transaction.
+    /// What this transaction has read: entries that index scans returned, rows that other scans returned, and blocks.
     private func counters(
         of relations: [String], on connection: Connection
     ) async throws -> (rows: Int64, blocks: Int64) {

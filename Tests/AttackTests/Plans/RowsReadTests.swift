@@ -10,10 +10,12 @@ import Testing
 @Suite("Rows that a batch reads", .database, .usualTimeLimit) struct RowsReadTests {
     /// How many histories are tried; `make test-attacks` tries more.
     private static let count = Int(ProcessInfo.processInfo.environment["BROCOT_PLAN_HISTORIES"] ?? "") ?? 12
-    /// The moved row, its anchor with three neighbours, the end of a list, and the same rows when they are written; some of
-    /// them are read again where others moved in between. A rebalance may come on top.
+    /// The most rows that one request may read: the moved row, its anchor with three neighbours, the end of a list, and
+    /// the same rows when they are written. Some rows are read again if others moved in between. A rebalance reads
+    /// further rows.
     private static let rowsPerMove: Int64 = 24
-    /// Descending an index of this size, and the heap, for each of these rows.
+    /// The most blocks that one request may read: for each of these rows, the levels of an index of this size, and the
+    /// block of the table.
     private static let blocksPerMove: Int64 = 120
 
     @Test(
@@ -80,14 +82,14 @@ import Testing
 
     private static let items = ["brocot.items", "brocot.items_pkey", "brocot.items_list_rank_key"]
 
-    /// What one transaction of a daemon reads of these relations, counted by the server.
+    /// The number of rows and blocks of these relations that one transaction of a daemon reads, counted by the server.
     private func rowsRead(
         by moves: [Move], of relations: [String] = items, on connection: Connection
     ) async throws -> (rows: Int64, blocks: Int64) {
         try await connection.run { connection in
             try connection.transaction(settings: MoveApplication.plannerSettings) { connection in
                 let before = try counters(of: relations, on: connection)
-                // Lists are not read whole: that is a choice, and would hide what a look-up reads.
+                // The policy reads no whole lists here, because this would hide what a look-up reads.
                 var reading = ReadingPolicy()
                 reading.rowsPerLookup = 0
                 _ = try MoveApplication(reading: reading).apply(moves, on: connection)

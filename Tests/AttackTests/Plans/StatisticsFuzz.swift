@@ -3,19 +3,20 @@ import Ordering
 import OrderingModel
 import SeededRandom
 
-/// Random contents of `brocot.items`, and random things that happened to it: what the planner may have seen.
+/// A random history of `brocot.items`: its contents, and when VACUUM and ANALYZE saw them.
 struct StatisticsFuzz {
     private var generator: SeededGenerator
     private var nextList = 0
-    /// What was done, for who reads a failure.
+    /// The statements so far, for the message of a failure.
     private(set) var history: [String] = []
 
     init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
 
-    /// The lists that are there in the end: `numbers` of items of each, whose names and ranks they are.
+    /// The lists at the end, and the number of items of each. The items are named by numbers, which are also their
+    /// ranks.
     private(set) var lists: [(name: String, items: Int)] = []
 
-    /// Fills the table and empties it, with VACUUM and ANALYZE at any moment, and leaves at least one long list.
+    /// Fills and empties the table, with VACUUM and ANALYZE at random moments. At least one long list is left.
     mutating func run(on connection: Connection) async throws(PostgresError) {
         try await perform("TRUNCATE brocot.items", on: connection)
         for _ in 0..<Int.random(in: 0...3, using: &generator) {
@@ -63,7 +64,7 @@ struct StatisticsFuzz {
             """
     }
 
-    /// Moves that name single items: none counts positions, which has to read a list.
+    /// Moves of single items. None of them has a position, because that would read a list.
     mutating func moves(_ count: Int) -> [Move] {
         (0..<count).map { _ in
             let (list, items) = lists.randomElement(using: &generator) ?? ("l0", 1)

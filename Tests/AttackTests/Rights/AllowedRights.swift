@@ -1,6 +1,6 @@
-/// Who may do what with each object of schema `brocot`, as an attacker would try it.
+/// The rights that each kind of role may have on each object of schema `brocot`.
 ///
-/// A new object has no line here and fails the test, until somebody has weighed who may use it.
+/// A new object fails the test until a line here says who may use it.
 enum AllowedRights {
     /// Privileges in alphabetical order.
     typealias Row = [AttackingRole: [String]]

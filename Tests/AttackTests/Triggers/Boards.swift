@@ -3,13 +3,15 @@ import TestPostgres
 
 /// A table with healthy boards, and with boards whose rows a trigger spoils.
 enum Boards {
-    /// How many there are of each.
+    /// The number of boards of each kind.
     static let number = 100
     static let moves = 60
-    /// For 99 of 100 moves, on a busy machine as well. Without a defence it was half a minute.
+    /// The longest time that 99 of 100 moves may take, also on a busy machine. Without a defence, they took half a
+    /// minute.
     static let bound = Duration.seconds(5)
 
-    /// A table in which a trigger does this with the rows of bad boards, and a pending move of some bad boards.
+    /// Creates a table in which a trigger does this with the rows of bad boards, and requests a move in some bad
+    /// boards.
     static func fill(_ trigger: String, bad: Int = number, on connection: Connection) async throws {
         try await connection.execute(
             script: """
@@ -26,7 +28,7 @@ enum Boards {
                 """)
     }
 
-    /// Moves cards of good boards, one each 20 ms, and waits until all are decided.
+    /// Moves one card of a good board every 20 ms, and waits until all moves are decided.
     static func moveGoodCards(on connection: Connection) async throws {
         for number in 1...moves {
             try await connection.execute(
@@ -42,7 +44,7 @@ enum Boards {
         }
     }
 
-    /// What 99 of 100 moves of good boards took at most, from request to decision.
+    /// The 99th percentile of the time from the request to the decision, for moves of good boards.
     static func slowestUsualMove(on connection: Connection) async throws -> Duration {
         let row = try await connection.query(
             """

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Boards whose trigger misbehaves", .database, .serialized, .usualTimeLimit)
 struct TriggerDelayTests {
-    /// One of each kind: a fault of the request, of what runs beside it, and of the server.
+    /// One fault of each cause: the request, another session, and the server.
     private static let raised = ["42501", "40001", "53100"].map { "RAISE EXCEPTION 'no' USING ERRCODE = '\($0)'" }
 
     private static let triggers =

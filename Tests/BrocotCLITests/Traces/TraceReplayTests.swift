@@ -33,7 +33,7 @@ struct TraceReplayTests {
     /// Where the items of the recorded text are.
     enum Place: String {
         case builtIn
-        /// A table of the user's: its rows are there before, and stay when they are removed.
+        /// A table of the user. Its rows exist before, and stay when moves remove them from the order.
         case columns
         /// A table of the user's whose rows moves insert and delete.
         case joinTable
@@ -94,7 +94,7 @@ struct TraceReplayTests {
             """)
     }
 
-    /// Gives up where the queue does not get shorter within a minute.
+    /// Fails if the queue does not get shorter within a minute.
     private func waitUntilNothingIsPending(on connection: Connection) async throws {
         func pending() async throws -> Int {
             try await connection.query("SELECT count(*) FROM brocot.move_requests")[0].decode(0)

@@ -2,7 +2,7 @@ import Ordering
 import OrderingModel
 
 extension RunRecord {
-    /// What is wrong, in words; empty where all is well.
+    /// The violations, as text; empty if there are none.
     package func violations() -> [String] {
         var found: [String] = []
         if pendingCount > 0 { found.append("\(pendingCount) requests are pending") }
@@ -74,7 +74,7 @@ extension RunRecord {
         return found
     }
 
-    /// Plain arrays, to which the same is done in the same order, end up the same.
+    /// The same moves, applied to plain arrays in the same order, give the same lists.
     private func modelViolations() -> [String] {
         let moves = Dictionary(asked.map { ($0.identifier, $0.move) }) { first, _ in first }
         var models = Dictionary(

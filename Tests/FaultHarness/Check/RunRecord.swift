@@ -22,7 +22,8 @@ package struct RunRecord: Sendable {
     let lists: [ListIdentifier: [String]]
     let pendingCount: Int
 
-    /// Reads the database. Rows of the log with negative ids are nobody's, and `RowWriter` judges those of its own table.
+    /// Reads the database. It leaves out rows of the log with negative ids, which `FaultRun` has inserted, and rows of
+    /// the table that `RowWriter` checks itself.
     package static func read(_ asked: [AskedRequest], on connection: Connection) async throws -> RunRecord {
         let log = try await connection.query(
             """

@@ -1,17 +1,17 @@
-/// Follows what a server sends: who it is, and when it is ready for the next statement. Pure.
+/// Reads what a server sends, to find the server's process and when the server is ready for the next statement. Pure.
 struct AnswerFraming {
-    /// The server's process, once it has said so.
+    /// The process identifier of the server process; 0 before the server has sent it.
     private(set) var serverProcess: Int32 = 0
-    /// How often it was ready.
+    /// How often the server was ready.
     private(set) var readyCount = 0
-    /// Whether it is in a transaction, as of the last time it was ready.
+    /// Whether a transaction was open when the server was last ready.
     private(set) var isInTransaction = false
 
     private var singleBytes = 0
     private var unread: [UInt8] = []
     private var bytesToSkip = 0
 
-    /// The next byte answers a request for encryption, and is no message.
+    /// Whether the next byte answers a request for encryption, so that it is no message.
     mutating func expectSingleByte() { singleBytes += 1 }
 
     mutating func append(_ bytes: [UInt8]) {

@@ -3,8 +3,8 @@ import TestPostgres
 import Testing
 
 extension FaultProxy {
-    /// A proxy before the running test's database, which the caller closes, and the URL of the database through it, as the superuser, with the
-    /// password.
+    /// A proxy between a test and its database, and the URL of the database through the proxy, as the superuser, with
+    /// the password. The caller closes the proxy.
     package static func beforeTestDatabase() throws -> (FaultProxy, url: String) {
         let direct = TestDatabase.current.loopbackURL
         let proxy = try FaultProxy(

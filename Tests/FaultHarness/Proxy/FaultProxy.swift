@@ -4,24 +4,24 @@ import Synchronization
 
 /// A statement that a client sends.
 package struct ObservedStatement: Sendable, Equatable {
-    /// Its SQL.
+    /// The SQL of the statement.
     package let text: String
     /// Whether a transaction was open when it was sent.
     package let isInTransaction: Bool
 }
 
 /// Stands between clients and servers on 127.0.0.1, and stops a connection at a chosen moment: before a statement, or
-/// before its answer. What happens then is up to the caller.
+/// before its answer. The caller decides what happens then.
 ///
-/// One thread carries everything. It has to see the statements: connections through it are not encrypted.
+/// One thread transfers all data. The proxy reads the statements, so connections through it are not encrypted.
 package final class FaultProxy: Sendable {
     /// Where a connection stops.
     package enum Phase: String, Sendable, CaseIterable {
         /// The statement has not reached the server.
         case beforeRequest
-        /// It has, and is being worked on.
+        /// The server has the statement, and executes it.
         case underWay
-        /// It is done, and nobody knows.
+        /// The statement is done, and its answer is not sent to the client.
         case beforeAnswer
     }
 
@@ -44,17 +44,17 @@ package final class FaultProxy: Sendable {
         var isFrozen = false
         var isServerAway = false
         var isClosed = false
-        /// Whether all descriptors are closed: their numbers may belong to others by now.
+        /// Whether all descriptors are closed. Then their numbers may belong to other files.
         var hasEnded = false
     }
 
-    /// Where clients connect to, one for each server.
+    /// The ports to which clients connect, one for each server.
     package let ports: [UInt16]
     private let listeners: [Int32]
     private let wakeUp: (readEnd: Int32, writeEnd: Int32)
     private let state: Mutex<State>
 
-    /// Begins to pass on: what comes to each of ``ports`` goes to the server at the same place in `serverPorts`.
+    /// Starts the proxy. It forwards each of ``ports`` to the server port with the same index in `serverPorts`.
     package init(serverPorts: [UInt16]) throws {
         let opened = try serverPorts.map { _ in try LoopbackSocket.listen() }
         for listener in opened { _ = fcntl(listener.descriptor, F_SETFL, O_NONBLOCK) }
@@ -71,18 +71,19 @@ package final class FaultProxy: Sendable {
         Thread.detachNewThread { [self] in carry() }
     }
 
-    /// Cuts all connections, and takes no more.
+    /// Closes all connections, and accepts no more.
     package func close() {
         state.withLock { $0.isClosed = true }
         signal()
     }
 
-    /// Leads new connections to other servers.
+    /// Forwards new connections to other servers.
     package func redirect(to serverPorts: [UInt16]) {
         state.withLock { $0.serverPorts = serverPorts }
     }
 
-    /// Passes nothing on any more, in either direction and on no connection, and takes new ones without a word.
+    /// Stops forwarding data, in both directions and on all connections. New connections are accepted, and get no
+    /// answer.
     package func freeze() {
         state.withLock { state in
             state.isFrozen = true
@@ -91,7 +92,7 @@ package final class FaultProxy: Sendable {
         signal()
     }
 
-    /// Behaves as if the servers had stopped: cuts all connections, and refuses new ones, until ``serverReturns()``.
+    /// Behaves as if the servers had stopped: closes all connections, and refuses new ones, until ``serverReturns()``.
     package func serverGoesAway() {
         let links = state.withLock { state in
             state.isServerAway = true
@@ -103,7 +104,7 @@ package final class FaultProxy: Sendable {
         signal()
     }
 
-    /// Passes new connections on again.
+    /// Forwards new connections again.
     package func serverReturns() throws {
         try state.withLock { state in
             state.isServerAway = false
@@ -112,8 +113,8 @@ package final class FaultProxy: Sendable {
         signal()
     }
 
-    /// Stops the next connection that sends a statement that `matches`, and waits for that. The statement must not be on its way
-    /// before the call: else see ``nextStop(_:at:)``.
+    /// Stops the next connection that sends a statement that `matches`, and waits until it has stopped. If the
+    /// statement may be sent before the call, use ``nextStop(_:at:)``.
     ///
     /// - Returns: the connection; nil where none came there in time. Then none will be stopped either.
     package func stop(
@@ -122,7 +123,8 @@ package final class FaultProxy: Sendable {
         await nextStop(phase, at: matches).reached(within: limit)
     }
 
-    /// From now on, the next connection that sends a statement that `matches` is stopped. What sends it is started after this.
+    /// Requests that the next connection that sends a statement that `matches` is stopped. The caller starts the sender
+    /// afterwards.
     package func nextStop(_ phase: Phase, at matches: @escaping @Sendable (ObservedStatement) -> Bool) -> NextStop {
         let identifier = state.withLock { state in
             state.lastStop += 1
@@ -162,7 +164,7 @@ package final class FaultProxy: Sendable {
         }
     }
 
-    /// Stops a connection at whatever it is doing; `choice` chooses one, and each is chosen as often.
+    /// Stops one connection immediately. `choice` is a random number, so that each connection is chosen equally often.
     package func stopAnywhere(_ choice: Int) -> StoppedLink? {
         state.withLock { state in
             let passing = state.links.filter { $0.value.state == .passing }.keys.sorted()
@@ -205,14 +207,14 @@ package final class FaultProxy: Sendable {
     }
 }
 
-/// A connection that stands still until somebody says what becomes of it. If nobody does, it is half-open for good.
+/// A stopped connection. It forwards no data until ``proceed()`` or ``cut()`` is called.
 package struct StoppedLink: Sendable {
     fileprivate let proxy: FaultProxy
     fileprivate let identifier: Int
     package let phase: FaultProxy.Phase
     /// The statement at which it stopped.
     package let statement: ObservedStatement
-    /// The server's process for this connection, as it says itself.
+    /// The process identifier of the connection's server process, as the server has sent it.
     package let serverProcess: Int32
 
     /// Continues to pass data on.
@@ -245,7 +247,7 @@ extension FaultProxy {
     }
 
     private func descriptorsToAwait(_ state: borrowing State) -> ([pollfd], [LinkIdentifier]) {
-        // A socket that does not listen any more would end each wait at once.
+        // A socket that does not listen any more is left out, because it would end each wait at once.
         let awaited = [wakeUp.readEnd] + listeners.map { state.isServerAway ? -1 : $0 }
         var descriptors = awaited.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         var links: [LinkIdentifier] = []
@@ -277,7 +279,7 @@ extension FaultProxy {
     private func transfer(
         _ identifier: LinkIdentifier, _ clientEvents: Int16, _ serverEvents: Int16, _ state: inout State
     ) {
-        // Taken out and put back, since it asks for the stops that stand beside it.
+        // The link is removed from the state and put back, because its transfer changes the stops of the same state.
         guard var link = state.links.removeValue(forKey: identifier) else { return }
         let reached = link.transfer(clientEvents: clientEvents, serverEvents: serverEvents) { statement in
             guard let index = state.stops.firstIndex(where: { $0.matches(statement) }) else { return nil }

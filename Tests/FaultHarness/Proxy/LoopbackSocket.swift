@@ -27,7 +27,8 @@ package enum LoopbackSocket {
         return (descriptor, port)
     }
 
-    /// From now on, nobody listens on the socket's port, and nobody else gets this port. The kernel refuses connections to it.
+    /// Stops listening. The socket keeps its port, so no other program gets it, and the kernel refuses connections to
+    /// it.
     static func stopListening(_ listener: Int32) { shutdown(listener, Int32(SHUT_RDWR)) }
 
     /// Listens on the socket's port, also after ``stopListening(_:)``.
@@ -53,7 +54,7 @@ package enum LoopbackSocket {
         return UInt16(bigEndian: address.sin_port)
     }
 
-    /// The next connection that waits to be accepted; nothing of it blocks.
+    /// The next connection that waits to be accepted, as a non-blocking socket.
     static func accept(_ listener: Int32) -> Int32? {
         let descriptor = Glibc.accept(listener, nil, nil)
         guard descriptor >= 0 else { return nil }
@@ -63,7 +64,7 @@ package enum LoopbackSocket {
         return descriptor
     }
 
-    /// A connection that blocks from now on for nothing; nil where nobody listens.
+    /// A non-blocking connection; nil if no program listens on the port.
     package static func connect(port: UInt16) -> Int32? {
         guard let descriptor = try? open() else { return nil }
         var address = address(port: port)
@@ -114,7 +115,7 @@ package final class SilentListener: Sendable {
         close(descriptor)
     }
 
-    /// Whether somebody has connected.
+    /// Whether a client has connected.
     package var hasCaller: Bool {
         var state = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&state, 1, 0) > 0

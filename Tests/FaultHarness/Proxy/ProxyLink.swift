@@ -1,12 +1,12 @@
 import Glibc
 
-/// A client's connection and the one to the server that was opened for it.
+/// The connection of a client, and the connection to the server that belongs to it.
 struct ProxyLink {
     enum State: Equatable {
         case passing
-        /// A statement was sent to the server, and a stop waits for that, or for its answer.
+        /// The link will stop when the server has received the statement, or when it has answered.
         case approaching(FaultProxy.StopIdentifier, FaultProxy.Phase)
-        /// Nothing passes in either direction.
+        /// No data is forwarded in either direction.
         case stopped
     }
 
@@ -19,7 +19,7 @@ struct ProxyLink {
     /// The latest statement that the client sent.
     private(set) var statement = ObservedStatement(text: "", isInTransaction: false)
     private var requests = RequestFraming()
-    /// What was not yet looked at, or is held back.
+    /// What the client has sent and the link has not forwarded yet.
     private var units: [RequestFraming.Unit] = []
     private var isFirstUnitJudged = false
     private var toServer: [UInt8] = []
@@ -33,13 +33,13 @@ struct ProxyLink {
         self.server = server
     }
 
-    /// Whether there is nothing left to pass on.
+    /// Whether one side has ended and nothing is left to forward.
     var isOver: Bool {
         state == .passing
             && ((serverIsGone && toClient.isEmpty) || (clientIsGone && toServer.isEmpty && units.isEmpty))
     }
 
-    /// What to wait for: a descriptor is negative where there is nothing.
+    /// The descriptors to wait for. A descriptor is negative if there is nothing to wait for.
     var descriptors: [pollfd] {
         guard state != .stopped else { return [pollfd](repeating: pollfd(fd: -1, events: 0, revents: 0), count: 2) }
         let passes = state == .passing
@@ -125,7 +125,7 @@ struct ProxyLink {
         return nil
     }
 
-    /// Goes on passing, also what was held back.
+    /// Continues to forward data, also what was held back.
     mutating func proceed() { state = .passing }
 
     /// Cancels a stop that was not reached.
@@ -133,7 +133,7 @@ struct ProxyLink {
         if case .approaching(stop, _) = state { state = .passing }
     }
 
-    /// Nothing passes from now on.
+    /// Stops forwarding data.
     mutating func freeze() { state = .stopped }
 
     func close() {
@@ -157,7 +157,7 @@ private func receive(_ descriptor: Int32) -> Reception {
     return count < 0 && error == EAGAIN ? .nothing : .end
 }
 
-/// Sends as much as the kernel takes. False where the other side is gone.
+/// Sends as many bytes as the kernel accepts. Returns false if the other side is gone.
 private func transmit(_ bytes: inout [UInt8], to descriptor: Int32) -> Bool {
     guard !bytes.isEmpty else { return true }
     let count = bytes.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }

@@ -1,12 +1,13 @@
-/// Cuts what a client sends into what the server answers as a whole. Pure.
+/// Splits what a client sends into units, each of which the server answers as a whole. Pure.
 ///
-/// From <https://www.postgresql.org/docs/current/protocol-message-formats.html>: every message has a letter and a length
-/// in four bytes, but for those before the session begins, which have no letter.
+/// From <https://www.postgresql.org/docs/current/protocol-message-formats.html>: every message has a letter and a
+/// length in four bytes. The messages before the session begins have no letter.
 struct RequestFraming {
     enum Unit: Equatable {
         /// All messages of one statement, up to the one after which the server says that it is ready for the next.
         case statement(text: String, bytes: [UInt8])
-        /// What has its place between statements, or begins and ends the session. To parse a statement is not yet to run it.
+        /// Messages that are no part of the execution of a statement, such as those that begin or end the session, or
+        /// parse a statement.
         case other([UInt8])
         /// Asks for encryption: the answer is a single byte.
         case encryptionRequest([UInt8])
@@ -44,7 +45,7 @@ struct RequestFraming {
     private mutating func takeOpening(_ message: [UInt8]) -> Unit {
         switch message.count >= 8 ? message.bigEndianInteger(at: 4) : 0 {
         case 80_877_103, 80_877_104: return .encryptionRequest(message)
-        // A request to cancel is all that its connection carries.
+        // A connection with a request to cancel has no other message.
         case 80_877_102: return .other(message)
         default:
             hasBegun = true

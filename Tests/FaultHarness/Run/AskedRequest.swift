@@ -4,9 +4,9 @@ import Ordering
 package struct AskedRequest: Sendable {
     package let key: String
     package let move: Move
-    /// When it was sent for the first time: it can't have been seen before.
+    /// When the request was sent for the first time. No daemon can have seen it earlier.
     package let sentAt: ContinuousClock.Instant
-    /// When it was known to be committed.
+    /// When the enqueuer knew that the request was committed.
     package let acknowledgedAt: ContinuousClock.Instant
     package let identifier: Int64
 

@@ -1,4 +1,4 @@
-/// What a statement of a batch's transaction is for, in the order in which they come.
+/// The purposes of the statements of a batch's transaction, in the order of the statements.
 package enum BatchStep: String, Sendable, CaseIterable {
     case begin
     /// Claims lists by their locks.
@@ -15,11 +15,11 @@ package enum BatchStep: String, Sendable, CaseIterable {
     case finish
     case commit
 
-    /// Nil where the statement belongs to no batch.
+    /// Nil if the statement belongs to no batch.
     init?(_ statement: ObservedStatement) {
         let text = statement.text
         guard statement.isInTransaction else {
-            // Only a batch says how long it may idle.
+            // Only the transaction of a batch sets its time-out for idling.
             guard text.hasPrefix("BEGIN"), text.contains("idle_in_transaction_session_timeout") else { return nil }
             self = .begin
             return
@@ -37,7 +37,7 @@ package enum BatchStep: String, Sendable, CaseIterable {
         } else if text.contains("brocot.move_requests") {
             self = .readRequests
         } else if text.contains("RETURNING") {
-            // Every write tells what was written.
+            // Every statement that writes rows returns what it wrote.
             self = .writeItems
         } else if text.hasPrefix("SELECT") || text.hasPrefix("WITH") {
             self = .readItems

@@ -4,7 +4,7 @@ import Subprocess
 import Synchronization
 import TestPostgres
 
-/// A `brocot daemon` in a process of its own that is started again when the harness has killed it, and only then.
+/// A `brocot daemon` in a process of its own. The harness starts it again only after it has killed it.
 package actor DaemonUnderFaults {
     package let name: String
     package nonisolated let proxy: FaultProxy
@@ -14,7 +14,7 @@ package actor DaemonUnderFaults {
     private var running: Task<TerminationStatus?, Never>?
     private var isEndExpected = false
     private nonisolated let log = Mutex(Log())
-    /// Things that it must not do but did, such as ending by itself.
+    /// The daemon's violations, such as ending by itself.
     package private(set) var failures: [String] = []
 
     private struct Log {
@@ -36,7 +36,7 @@ package actor DaemonUnderFaults {
         self.arguments = arguments
     }
 
-    /// The last lines that it logged.
+    /// The last lines of the daemon's log.
     package nonisolated var latestLog: [String] { log.withLock { $0.lines } }
 
     package func start() async throws {
@@ -89,7 +89,8 @@ package actor DaemonUnderFaults {
         try await start()
     }
 
-    /// Ends it as an operator does: within 10 s, and with status 0. One that has not ended after 30 s is killed, which is a failure.
+    /// Ends the daemon with SIGTERM, and expects status 0 within 10 s. If it has not ended after 30 s, it is killed,
+    /// which is a failure.
     package func stop() async {
         isEndExpected = true
         let start = ContinuousClock.now
@@ -101,7 +102,7 @@ package actor DaemonUnderFaults {
         let status = await running?.value
         killing.cancel()
         guard let status else { return }
-        // One that is only just starting has begun and logged nothing, and does not listen to signals yet.
+        // A daemon that has just been started has logged nothing yet, and may not handle signals yet.
         let isStarting = status == .signaled(SIGTERM) && log.withLock { $0.isSilent }
         if !status.isSuccess, !isStarting {
             failures.append("\(name) was told to stop and ended with \(status)")

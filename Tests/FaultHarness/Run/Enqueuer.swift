@@ -54,7 +54,8 @@ struct Enqueuer {
         let inserted = try await connection.query(
             moves.count == 1 ? Self.call(moves[0], keys[0]) : Self.insertion(moves, keys))
         if isRepetition {
-            // What was committed by a session that broke may be seen before the standby has it; after this it has.
+            // A broken session's commit may be visible before the standby has received it. After this COMMIT, the
+            // standby has received it.
             _ = try await connection.query("SELECT pg_logical_emit_message(true, 'brocot', 'barrier')")
         }
         guard inserted.count < keys.count else { return try inserted.map { try $0.decode(0) } }
@@ -84,7 +85,8 @@ struct Enqueuer {
         return opened
     }
 
-    /// By the function below `brocot.move` and `brocot.remove`: it returns the first request's id for a key.
+    /// Calls the function that `brocot.move` and `brocot.remove` call. For a key that was used before, it returns the
+    /// id of the first request.
     private static func call(_ move: Move, _ key: String) -> SQL {
         let columns = RequestColumns(move.action)
         return """

@@ -41,7 +41,7 @@ extension FaultInjector {
         try await waitUntilRecovered()
     }
 
-    /// Until somebody was refused, and a moment longer.
+    /// Keeps the disk full until the server has refused a write, and for 0.5 s more.
     private func fillDisk(_ link: StoppedLink?) async throws {
         try await withAdministrator { administrator in
             let size: Int = try await administrator.query("SELECT pg_relation_size('brocot.move_log')")[0].decode(0)
@@ -69,7 +69,7 @@ extension FaultInjector {
         try await hold("LOCK TABLE \(tables.randomElement(using: &generator) ?? tables[0]) IN ACCESS EXCLUSIVE MODE")
     }
 
-    /// In a transaction that does nothing else, for half as long as the server waits for an idle one.
+    /// Takes locks, and holds them in an idle transaction for half of the time that the server allows.
     private func hold(_ locking: SQL) async throws {
         try await withAdministrator { administrator in
             try await administrator.execute(script: "BEGIN")

@@ -8,23 +8,23 @@ import TestPostgres
 /// A fault that was injected.
 package struct InjectedFault: Sendable {
     package let kind: FaultKind
-    /// Where a connection had been stopped for it; nil: at no chosen moment.
+    /// The phase in which a connection was stopped for the fault; nil if the fault happened at a random time.
     package let phase: FaultProxy.Phase?
-    /// The statement at which it had been.
+    /// The statement at which the connection was stopped.
     package let statement: ObservedStatement?
 
-    /// Where in a batch's transaction that was.
+    /// The moment of a batch's transaction at which the connection was stopped; nil if it was no such moment.
     package var boundary: Boundary? {
         guard let phase, let step = statement.flatMap(BatchStep.init) else { return nil }
         return Boundary(step: step, phase: phase)
     }
 }
 
-/// Makes things go wrong, each at its moment.
+/// Injects faults, each at its moment.
 struct FaultInjector: Sendable {
     let servers: ReplicatedServers
     let daemons: [DaemonUnderFaults]
-    /// Between one daemon and the primary; nil where PgBouncer is not installed.
+    /// The pooler between one daemon and the primary; nil if PgBouncer is not installed.
     let pooler: PgBouncer?
     let enqueuerProxy: FaultProxy
     let lists: [String]
@@ -60,7 +60,7 @@ struct FaultInjector: Sendable {
         }
     }
 
-    /// Cuts the connection of whichever daemon comes there first; nil where none does within a minute.
+    /// Cuts the connection of the first daemon that reaches this moment. Returns nil if none does within a minute.
     func cut(at boundary: Boundary) async -> InjectedFault? {
         let link = await withTaskGroup(of: StoppedLink?.self) { group in
             for daemon in daemons {
@@ -98,7 +98,7 @@ struct FaultInjector: Sendable {
         switch fault.kind {
         case .daemonKilled:
             try await daemon.killAndStart()
-            // What had not been sent never will be.
+            // The killed daemon will not send this statement, so the proxy must not send it either.
             if link?.phase == .beforeRequest { link?.cut() } else { link?.proceed() }
         case .daemonStopped:
             await daemon.send(SIGSTOP)
@@ -115,7 +115,8 @@ struct FaultInjector: Sendable {
         }
     }
 
-    /// Behind a pooler, the process is nobody's: then any of the daemon's sessions.
+    /// Ends the session with this process identifier. Behind a pooler, no session has it, so another session of the
+    /// daemon is ended.
     private func terminateSession(of daemon: DaemonUnderFaults, _ process: Int32?) async throws {
         try await withAdministrator { administrator in
             _ = try await administrator.query(
@@ -129,7 +130,7 @@ struct FaultInjector: Sendable {
         }
     }
 
-    /// For good, or until after everybody has given up.
+    /// Leaves the connection frozen for ever, or until both sides have given up.
     private func freeze(_ link: StoppedLink?, _ generator: inout SeededGenerator) {
         guard Bool.random(using: &generator) else { return }
         Task { [idleTimeout] in
@@ -138,7 +139,7 @@ struct FaultInjector: Sendable {
         }
     }
 
-    /// A session of the superuser's at the primary, which may be on its way up or elsewhere.
+    /// Gives `body` a session of the superuser on the primary. It tries again while the primary starts or changes.
     func withAdministrator(_ body: (Connection) async throws -> Void) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {

@@ -1,4 +1,4 @@
-/// What goes wrong.
+/// The kinds of faults.
 package enum FaultKind: String, Sendable, CaseIterable {
     /// `kill -9` of a daemon, which is started again.
     case daemonKilled
@@ -8,15 +8,15 @@ package enum FaultKind: String, Sendable, CaseIterable {
     case sessionTerminated
     /// A daemon's connection is closed on both sides.
     case connectionCut
-    /// Nothing passes on a daemon's connection any more, and nobody is told.
+    /// The proxy silently stops forwarding data of a daemon's connection.
     case connectionFrozen
-    /// A COMMIT of a daemon's is done, and its connection is cut before the answer.
+    /// A daemon's COMMIT is done, and the connection is cut before the answer arrives.
     case commitAnswerLost
     /// An enqueuer's connection is cut, before its statement or before the answer.
     case enqueuerCut
     /// `pg_ctl restart -m immediate`.
     case serverCrashed
-    /// `kill -9` of a session's server process, upon which the server ends all the others too.
+    /// `kill -9` of a session's server process. The server then ends all other sessions.
     case serverProcessKilled
     /// A write to the write-ahead log fails: the server panics, and recovers.
     case writeAheadLogFailed
@@ -31,7 +31,7 @@ package enum FaultKind: String, Sendable, CaseIterable {
     /// `kill -9` of PgBouncer, which is started again.
     case poolerRestarted
 
-    /// Faults of one lane happen one after the other; lanes know nothing of each other.
+    /// Faults of one lane happen one after the other. Lanes are independent of each other.
     enum Lane: Hashable, Sendable {
         case daemons, enqueuers, servers
     }
@@ -47,7 +47,7 @@ package enum FaultKind: String, Sendable, CaseIterable {
         }
     }
 
-    /// How often it happens, beside the others.
+    /// How often this kind happens, relative to the other kinds.
     var weight: Int {
         switch self {
         case .daemonKilled, .sessionTerminated, .connectionCut, .commitAnswerLost: 20

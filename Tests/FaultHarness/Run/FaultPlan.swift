@@ -1,7 +1,7 @@
 import OrderingModel
 import SeededRandom
 
-/// Which faults happen in which order, and at which moments. Pure: the seed says it all, but for the time that it takes.
+/// Which faults happen in which order, and at which moments. Pure: the same seed gives the same plan.
 package struct FaultPlan: Sendable {
     /// When a fault happens.
     package enum Moment: Hashable, Sendable {
@@ -14,15 +14,15 @@ package struct FaultPlan: Sendable {
     package struct Fault: Sendable {
         package let kind: FaultKind
         package let moment: Moment
-        /// Which daemon is hit, or whose transaction is waited for.
+        /// The daemon that the fault concerns, or whose transaction is waited for.
         package let daemon: Int
-        /// Repeats what else is left to chance.
+        /// The seed for the random choices of this fault.
         package let seed: UInt64
     }
 
     package private(set) var faults: [Fault] = []
 
-    /// Every kind once where there are enough faults, and else as its weight says.
+    /// Plans each kind once if there are enough faults. The other faults are chosen by the weights of the kinds.
     package init(seed: UInt64, faults count: Int, daemons: Int, kinds: [FaultKind] = FaultKind.allCases) {
         var generator = SeededGenerator(seed: seed)
         let weighted = kinds.flatMap { Array(repeating: $0, count: $0.weight) }

@@ -1,5 +1,5 @@
 extension FaultRun.Report {
-    /// For people: how often what was broken, and when.
+    /// A summary for people: how often each kind of fault happened, and when.
     package var summary: String {
         var lines = ["fault | at any time | at a statement | in COMMIT | in all"]
         for kind in FaultKind.allCases {
@@ -29,7 +29,7 @@ extension FaultRun.Report {
 }
 
 extension [InjectedFault] {
-    /// The moments of a batch's transaction at which nothing broke.
+    /// The moments of a batch's transaction that no fault has met.
     package var missedBoundaries: [Boundary] {
         let met = Set(compactMap(\.boundary))
         return Boundary.allCases.filter { !met.contains($0) }

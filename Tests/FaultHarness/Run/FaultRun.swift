@@ -6,7 +6,7 @@ import SeededRandom
 import Synchronization
 import TestPostgres
 
-/// Daemons, enqueuers and servers at work while faults are injected, and what was left in the end.
+/// A run of daemons, enqueuers and servers in which faults are injected.
 package struct FaultRun: Sendable {
     package struct Configuration: Sendable {
         package var seed: UInt64
@@ -15,7 +15,7 @@ package struct FaultRun: Sendable {
         package var lists = 200
         package var daemons = 4
         package var enqueuers = 3
-        /// What the daemons are told, in seconds.
+        /// The daemons' `--idle-timeout`, in seconds.
         package var idleTimeout = 2
 
         package init(seed: UInt64, faults: Int, requests: Int) {
@@ -33,9 +33,9 @@ package struct FaultRun: Sendable {
         /// How often an enqueuer had to send a statement again.
         package var repetitions = 0
         package var duration = Duration.zero
-        /// From the last fault until nothing was pending.
+        /// The time from the last fault until nothing was pending.
         package var drainDuration = Duration.zero
-        /// What the servers' sessions did while that took long.
+        /// What the servers' sessions did if the drain took long.
         package var slowDrain: [String] = []
         /// Messages in the servers' logs, and how often they appeared.
         package var serverMessages: [(text: String, count: Int)] = []
@@ -66,7 +66,7 @@ package struct FaultRun: Sendable {
     private let progress: Progress
     private var servers: ReplicatedServers { injector.servers }
 
-    /// How far the faults are, for the enqueuers to keep pace.
+    /// How many faults have happened. The enqueuers use it to send their requests over the whole run.
     private final class Progress: Sendable {
         private let injected = Mutex<[InjectedFault]>([])
         private let over = Atomic(false)
@@ -81,7 +81,7 @@ package struct FaultRun: Sendable {
         func note(_ fault: InjectedFault) { injected.withLock { $0.append(fault) } }
     }
 
-    /// Runs it all, and checks what is left.
+    /// Runs the servers, daemons and enqueuers, injects the faults, and checks the database at the end.
     package static func run(_ configuration: Configuration) async throws -> Report {
         let servers = try await ReplicatedServers()
         var pooler: PgBouncer?
@@ -161,8 +161,8 @@ package struct FaultRun: Sendable {
         return report
     }
 
-    /// So that the log is longer than any other file of the server: a limit that stops it stops nothing else. The rows
-    /// leave no page with room for another.
+    /// Makes the log longer than any other file of the server, so that a limit of file sizes affects only the log. Each
+    /// row fills a page.
     private func fillLog() async throws {
         try await servers.connect().execute(
             """
@@ -180,7 +180,7 @@ package struct FaultRun: Sendable {
         try await inject(plan)
     }
 
-    /// Breaks something at every boundary at which nothing has broken.
+    /// Injects a fault at each boundary that no fault has met.
     private func coverBoundaries() async {
         for boundary in progress.faults.missedBoundaries {
             if let fault = await injector.cut(at: boundary) { progress.note(fault) }
@@ -204,7 +204,7 @@ package struct FaultRun: Sendable {
         }
     }
 
-    /// - Returns: what the servers were doing, should it take long.
+    /// - Returns: What the servers' sessions did if it took long.
     private func waitUntilDrained() async throws -> [String] {
         let start = ContinuousClock.now
         var isPending = true
@@ -246,7 +246,7 @@ package struct FaultRun: Sendable {
         while enqueuer.asked.count < own || !progress.isOver {
             let share = min(1, Double(progress.faults.count + configuration.daemons) / Double(configuration.faults))
             let allowed = Int(share * Double(own)) - enqueuer.asked.count
-            // Small statements mostly, and now and then a large one.
+            // Most statements are small, and one of 20 may be large.
             let largest = Int.random(in: 0..<20, using: &generator) == 0 ? 400 : 20
             let size = max(1, min(allowed, Int.random(in: 1...largest, using: &generator)))
             try await enqueuer.ask(
@@ -258,7 +258,7 @@ package struct FaultRun: Sendable {
         return enqueuer
     }
 
-    /// Rows come and go by SQL until nothing breaks any more.
+    /// Writes rows by SQL until there are no more faults.
     private func writeRows() async throws -> RowWriter {
         var writer = RowWriter(
             url: servers.url(ports: injector.enqueuerProxy.ports, role: .requester, applicationName: "writer"),
@@ -270,7 +270,7 @@ package struct FaultRun: Sendable {
         return writer
     }
 
-    /// Each list as often as it is to be chosen: the n-th an n-th as often as the first.
+    /// The lists, each repeated by its weight: list n is chosen 1/n times as often as list 1.
     private var skewedLists: [String] {
         injector.lists.enumerated().flatMap { number, list in
             Array(repeating: list, count: max(1, configuration.lists / (number + 1)))

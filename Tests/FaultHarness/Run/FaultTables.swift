@@ -20,7 +20,7 @@ enum FaultTables {
         }
     }
 
-    /// Makes the tables of the user's, and attaches them. Each list of the attached one has a row for each item.
+    /// Creates the user's tables, and attaches them. Each list of the first one has a row for each item.
     static func create(by owner: Connection, url: String) async throws {
         try await owner.execute(script: definition)
         try await OwnerCommand.run(
@@ -39,7 +39,7 @@ enum FaultTables {
             board bigint, id bigint, added_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (board, id));
         """
 
-    /// The lists as they are in the beginning.
+    /// The lists at the beginning of the run.
     static func model(of kind: TableKind) -> ListModel {
         var model = ListModel(ownsRows: kind.ownsRows)
         guard kind == .attached else { return model }

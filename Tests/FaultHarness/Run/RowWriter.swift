@@ -1,8 +1,8 @@
 import LibPQ
 import SeededRandom
 
-/// Inserts, deletes and changes rows of an attached table by ordinary SQL, each until it knows that it is committed. The
-/// daemons place these rows. Plain arrays say where.
+/// Inserts, deletes and changes rows of an attached table by ordinary SQL. It repeats each statement until it knows
+/// that the statement is committed. The daemons place these rows. Plain arrays contain the expected order.
 struct RowWriter {
     static let table = "public.visits"
 
@@ -59,7 +59,8 @@ struct RowWriter {
         lists[board]?.removeAll { $0 == row }
     }
 
-    /// A row comes to each list once at most: one that came back before it was placed would be placed by its first request.
+    /// Moves a row to a list where it has never been. If a row came back before it was placed, its first request would
+    /// place it.
     private mutating func changeList() async throws {
         guard let (board, row) = randomRow(of: Array(1...Self.arrivalLists)) else { return }
         let other = board + Self.arrivalLists
@@ -85,7 +86,8 @@ struct RowWriter {
                 let connection = try await openConnection()
                 _ = try await connection.query(statement)
                 if isRepetition {
-                    // What was committed by a session that broke may be seen before the standby has it; after this it has.
+                    // A broken session's commit may be visible before the standby has received it. After this COMMIT,
+                    // the standby has received it.
                     _ = try await connection.query("SELECT pg_logical_emit_message(true, 'brocot', 'barrier')")
                 }
                 return
@@ -107,7 +109,7 @@ struct RowWriter {
 
     // MARK: Checking
 
-    /// What is wrong, in words; empty where all is well.
+    /// The violations, as text; empty if there are none.
     func violations(on connection: Connection) async throws -> [String] {
         var found: [String] = []
         let rows = try await connection.query("SELECT board, id FROM public.visits ORDER BY board, rank NULLS LAST, id")

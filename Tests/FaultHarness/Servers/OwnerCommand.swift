@@ -2,7 +2,7 @@ import FoundationEssentials
 import Subprocess
 import TestPostgres
 
-/// A command of `brocot` that the owner of the schema runs, and that has to work.
+/// A `brocot` command that the owner of the schema runs. It must succeed.
 enum OwnerCommand {
     static func run(_ arguments: String..., url: String) async throws {
         let result = try await withDeadline("this ended: brocot \(arguments.joined(separator: " "))") {

@@ -3,13 +3,14 @@ import LibPQ
 import LocalPostgres
 import TestPostgres
 
-/// A primary and its synchronous standby, which change places when the primary is lost.
+/// A primary and its synchronous standby. They exchange their roles when the primary is lost.
 ///
-/// What was acknowledged to a client is on both, so that a promotion loses nothing of it.
+/// Both servers have every transaction that was acknowledged to a client, so a promotion loses none.
 package actor ReplicatedServers {
     static let database = "faults"
 
-    /// Crash-safe as far as the machine itself stays up; and quick to notice what a test does to it.
+    /// With these settings, the servers survive a crash of their processes but not of the machine, and notice a test's
+    /// faults soon.
     private static let settings = [
         "fsync": "off", "jit": "off", "max_connections": "200", "synchronous_commit": "on",
         "wal_retrieve_retry_interval": "100ms", "hot_standby": "on", "max_wal_senders": "8", "wal_keep_size": "256MB",
@@ -17,19 +18,19 @@ package actor ReplicatedServers {
     ]
 
     private let clusters: [LocalCluster]
-    /// Of each cluster; none where nothing can be mounted.
+    /// The filesystems of each cluster; nil if no filesystem can be mounted.
     private var disks: [ServerDisks?] = [nil, nil]
     private var primaryIndex = 0
-    /// Whether a standby has all that was acknowledged.
+    /// Whether a standby has all acknowledged transactions.
     package private(set) var hasSynchronousStandby = false
 
     /// The ports of both, which stay the same.
     package let ports: [UInt16]
     private let firstURL: ConnectionParameters
-    /// Leads to the primary, as an address does that moves along.
+    /// A proxy that always forwards to the present primary, like a moving address.
     private nonisolated let address: FaultProxy
 
-    /// A connection of a client of the run, which gives up an answer that does not come within 20 s.
+    /// A connection of a client of the run. It is lost if an answer does not come within 20 s.
     static func connectClient(to url: String) async throws -> Connection {
         var parameters = try ConnectionParameters(url: url)
         parameters.answerTimeout = .seconds(20)
@@ -44,7 +45,7 @@ package actor ReplicatedServers {
         try await TestServer.startPrepared(clusters[0])
         try await TestServer.createMigratedDatabase(Self.database, on: clusters[0])
         let owner = try await Self.connect(to: clusters[0], database: Self.database)
-        // The copy has the passwords of the first.
+        // The standby is a copy of the first server, so it has the same passwords.
         firstURL = try ConnectionParameters(url: await clusters[0].loopbackURL(database: Self.database))
         let ownerURL = await clusters[0].url(database: Self.database)
         try await FaultTables.create(by: owner, url: ownerURL)
@@ -74,7 +75,7 @@ package actor ReplicatedServers {
             + "&sslmode=disable&gssencmode=disable&application_name=\(applicationName)"
     }
 
-    /// An address of the primary alone, whichever that is, for daemons.
+    /// The URL of the present primary, for daemons.
     nonisolated var primaryURL: String { url(ports: address.ports, role: .daemon, applicationName: "primary") }
 
     /// A session at the present primary, as the superuser.
@@ -82,7 +83,7 @@ package actor ReplicatedServers {
         try await Self.connect(to: primary, database: Self.database)
     }
 
-    /// What the primary's sessions are doing, a line each.
+    /// What the primary's sessions do, with one line for each session.
     package func activity() async throws -> [String] {
         let sessions = try await connect().query(
             """
@@ -99,7 +100,7 @@ package actor ReplicatedServers {
         return try sessions.map { try $0.decode(0) }
     }
 
-    /// How many lines of both servers' logs say so.
+    /// The number of lines with this text in both servers' logs.
     package func count(of text: String) -> Int {
         let logs = clusters.map { (try? String(contentsOfFile: $0.logFile, encoding: .utf8)) ?? "" }
         return logs.reduce(0) { $0 + $1.split(separator: "\n").count { $0.contains(text) } }
@@ -141,21 +142,22 @@ package actor ReplicatedServers {
         try await requireStandby()
     }
 
-    /// Whether disks are filled, or what can be written is limited; nil: neither is possible here.
+    /// How a full disk is simulated: by a small filesystem, or by a limit of file sizes; nil if neither is possible
+    /// here.
     package static let fullness: String? = {
         if SmallFilesystem.isPossible { return "full filesystems" }
         return FileSizeLimit.isPossible ? "limits of file sizes, since nothing can be mounted here" : nil
     }()
 
-    /// Leaves the primary no space for its tables. No file can grow, first of all that of the log of requests.
+    /// Leaves the primary no space for its tables, so that the file of `brocot.move_log` can't grow.
     package func fillTables(log size: Int) async throws {
         if let disks = disks[primaryIndex] { return try disks.tables.fill() }
         guard let server = await primary.serverProcess else { return }
-        // In the middle of a page, as where a disk is full.
+        // The limit is in the middle of a page, as on a full disk.
         try await FileSizeLimit.set(size + 4_096, of: [server] + childProcesses(of: server))
     }
 
-    /// Makes room for them again.
+    /// Makes room for the tables again.
     package func makeRoomForTables() async throws {
         if let disks = disks[primaryIndex] { return try disks.tables.makeRoom() }
         guard let server = await primary.serverProcess else { return }
@@ -167,7 +169,7 @@ package actor ReplicatedServers {
         if let disks = disks[primaryIndex] {
             try disks.log.fill()
         } else if let server = await primary.serverProcess {
-            // Only the processes that it has now: those that it starts then can write.
+            // The limit is set for the present processes. Those that the server starts later can write.
             try await FileSizeLimit.set(0, of: childProcesses(of: server))
         }
         try await writeUntilLost(administrator)
@@ -189,7 +191,7 @@ package actor ReplicatedServers {
         throw FaultFailure(description: "the server wrote its log, for which there was no room")
     }
 
-    /// Whether the primary answers, now that it had to recover.
+    /// Whether the primary answers after its recovery.
     package func answers() async throws -> Bool {
         do {
             _ = try await connect().query("SELECT 1")
@@ -201,7 +203,7 @@ package actor ReplicatedServers {
         }
     }
 
-    /// Starts the primary where it could not recover by itself.
+    /// Starts the primary if it could not recover by itself.
     package func startAgain() async throws {
         if await primary.serverProcess == nil { try await primary.start() }
     }
@@ -234,7 +236,7 @@ package actor ReplicatedServers {
         return SmallFilesystem.isPossible ? try await ServerDisks(of: copy) : nil
     }
 
-    /// From here on a COMMIT is acknowledged once the standby has it too.
+    /// From now on, a COMMIT is acknowledged only when the standby has received it.
     private func requireStandby() async throws {
         let connection = try await Self.connect(to: primary, database: "postgres")
         try await connection.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
@@ -243,7 +245,7 @@ package actor ReplicatedServers {
         hasSynchronousStandby = true
     }
 
-    /// Waits until the standby has all that is committed now.
+    /// Waits until the standby has received everything that is committed now.
     private func waitForStandby() async throws {
         let connection = try await Self.connect(to: primary, database: "postgres")
         let position: String = try await connection.query("SELECT pg_current_wal_flush_lsn()::text")[0].decode(0)

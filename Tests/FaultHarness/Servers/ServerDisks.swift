@@ -6,7 +6,7 @@ struct ServerDisks {
     let tables: SmallFilesystem
     let log: SmallFilesystem
 
-    /// Makes them of the folders of a server that does not run.
+    /// Moves the folders of a stopped server to new filesystems.
     init(of cluster: LocalCluster) async throws {
         let data = "\(cluster.directory)/data"
         log = try await SmallFilesystem(replacing: "\(data)/pg_wal")

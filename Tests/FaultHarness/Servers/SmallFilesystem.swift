@@ -5,9 +5,9 @@ import Testing
 
 /// A filesystem in place of a folder, which can be made full at any moment: a tmpfs, whose size can be changed.
 ///
-/// Only root may mount one, and not in every container.
+/// Only root can mount such a filesystem, and not in every container.
 package struct SmallFilesystem: Sendable {
-    /// Whether the present process may.
+    /// Whether this process can mount a filesystem.
     package static let isPossible: Bool = {
         guard let folder = try? makeFolder() else { return false }
         defer { rmdir(folder) }
@@ -15,7 +15,7 @@ package struct SmallFilesystem: Sendable {
         return umount2(folder, 0) == 0
     }()
 
-    /// Why a test is left out.
+    /// Why a test is skipped.
     package static let impossible: Comment = "no filesystem can be mounted here"
 
     private static let largestSize = 8 << 30
@@ -38,9 +38,9 @@ package struct SmallFilesystem: Sendable {
         try FileManager.default.removeItem(atPath: original)
     }
 
-    /// Leaves no room but for what is on it.
+    /// Shrinks the filesystem to the size of its files.
     package func fill() throws {
-        // It may grow in between.
+        // The files may grow between the measurement and the change.
         for attempt in 1... {
             var status = statvfs()
             guard statvfs(folder, &status) == 0 else {
@@ -60,7 +60,7 @@ package struct SmallFilesystem: Sendable {
         try mount(size: Self.largestSize, flags: Self.remount)
     }
 
-    /// Deletes it with all that is on it. A server that uses it keeps it until its end.
+    /// Deletes the filesystem with its files. A server that uses it keeps it until the server ends.
     package func unmount() {
         umount2(folder, Int32(MNT_DETACH))
     }

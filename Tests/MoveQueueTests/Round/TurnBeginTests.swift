@@ -72,7 +72,7 @@ import Testing
         round.noteFailure(of: lists("a", "b"), at: now)
         _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(BatchReport(), at: now)
-        // Of two lists, either may be to blame: they are tried one by one.
+        // Either of the two lists may be the cause, so they are tried one by one.
         let retry = try #require(round.beginTurn(isPollDue: false, at: now).batch)
         #expect(retry.scope.named?.count == 1)
     }
