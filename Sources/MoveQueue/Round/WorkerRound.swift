@@ -174,6 +174,10 @@ package struct WorkerRound: Sendable {
     mutating func noteFailure(
         of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
     ) {
+        guard case .batch = awaited else {
+            preconditionFailure("A failure was reported of a batch that no turn asked for.")
+        }
+        awaited = .none
         postponedTurns.postponed.noteFailure(of: lists, isCostly: isCostly, at: now)
     }
 

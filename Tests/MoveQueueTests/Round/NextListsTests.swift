@@ -153,6 +153,7 @@ import Testing
         #expect((1...3).map { _ in rounds(after: vain) } == [1, 2, 3])
         #expect(rounds(after: decided(lists("b"))) == 1, "the end of the round of this decision")
         #expect(rounds(after: vain) == 2)
+        _ = round.beginTurn(isPollDue: false, at: now)
         round.noteFailure(of: lists("x"), at: now)
         #expect(rounds(after: vain) == 2)
     }

@@ -11,8 +11,9 @@ import Testing
     func timeOfListAlone() throws {
         let (bad, later) = (ListIdentifier("bad"), now + .seconds(1_000))
         for isPatient in [true, false] {
-            var round = WorkerRound(QueueConfiguration(), isPatient: isPatient)
-            round.noteFailure(of: [bad], at: now)
+            var postponed = PostponedLists()
+            postponed.noteFailure(of: [bad], at: now)
+            var round = WorkerRound(QueueConfiguration(), isPatient: isPatient, postponed: postponed)
             var limits: [Duration?] = []
             for _ in 1...3 {
                 _ = round.beginTurn(isPollDue: false, at: later)

@@ -77,7 +77,6 @@ import Testing
         #expect(retry.scope.named?.count == 1)
     }
 
-    /// Another event stops the program, which no test shows: it would have to start a program that stops.
     @Test("A round awaits only the event that its latest action asked for, and none between turns")
     func awaitedEvents() {
         var round = WorkerRound(QueueConfiguration())
@@ -88,5 +87,56 @@ import Testing
         #expect(round.awaited.name == "batch")
         _ = round.note(decided(lists("a")), at: now)
         #expect(round.awaited.name == "none")
+        _ = round.beginTurn(isPollDue: false, at: now)
+        #expect(round.awaited.name == "batch")
+        round.noteFailure(of: [], at: now)
+        #expect(round.awaited.name == "none")
+    }
+}
+
+@Suite("Events that a worker's round did not ask for", .usualTimeLimit) struct UnexpectedEventTests {
+    @Test("A report of a batch before a turn stops the program")
+    func reportBeforeTurn() async {
+        await #expect(processExitsWith: .failure) {
+            var round = WorkerRound(QueueConfiguration())
+            _ = round.note(BatchReport(), at: .now)
+        }
+    }
+
+    @Test("The report of a batch instead of a poll stops the program")
+    func reportInsteadOfPoll() async {
+        await #expect(processExitsWith: .failure) {
+            var round = WorkerRound(QueueConfiguration())
+            _ = round.beginTurn(isPollDue: true, at: .now)
+            _ = round.note(BatchReport(), at: .now)
+        }
+    }
+
+    @Test("A poll instead of a batch stops the program")
+    func pollInsteadOfBatch() async {
+        await #expect(processExitsWith: .failure) {
+            var round = WorkerRound(QueueConfiguration())
+            _ = round.beginTurn(isPollDue: false, at: .now)
+            _ = round.notePoll()
+        }
+    }
+
+    @Test("The last id instead of a batch stops the program")
+    func lastIDInsteadOfBatch() async {
+        await #expect(processExitsWith: .failure) {
+            var round = WorkerRound(QueueConfiguration())
+            _ = round.beginTurn(isPollDue: false, at: .now)
+            _ = round.note(lastID: 1, at: .now)
+        }
+    }
+
+    @Test("A failure of a batch that was reported already stops the program")
+    func failureAfterReport() async {
+        await #expect(processExitsWith: .failure) {
+            var round = WorkerRound(QueueConfiguration())
+            _ = round.beginTurn(isPollDue: false, at: .now)
+            _ = round.note(BatchReport(), at: .now)
+            round.noteFailure(of: [], at: .now)
+        }
     }
 }
