@@ -20,12 +20,12 @@ struct ClientTests {
     }
 
     @Test(
-        "psycopg, asyncpg and SQLAlchemy insert, read, page and move rows of an attached table, and are told of moves",
+        "Clients in Python insert, read, page and move rows, are told of moves, and follow the guides and the page on tests",
         .enabled(if: python != nil, "Python's packages are missing: make dependencies installs them"))
     func driversOfPython() async throws {
         // One of the tests runs a program of Node.js.
         let skipped = ClientProgram.succeeds("node", "--version") ? 0 : 1
-        try await runTests(of: "Python", passed: 27 - skipped, skipped: skipped)
+        try await runTests(of: "Python", passed: 30 - skipped, skipped: skipped)
     }
 
     /// Whether Ruby has what the guide needs.

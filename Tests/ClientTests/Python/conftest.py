@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 URL = os.environ["DATABASE_URL"]
-RECIPES = pathlib.Path(__file__).parents[3] / "docs" / "recipes.md"
+PAGES = pathlib.Path(__file__).parents[3] / "docs"
 
 
 def brocot(*arguments):
@@ -22,10 +22,15 @@ def drain():
     brocot("daemon", "--drain")
 
 
+def code_blocks(text, language):
+    """The code of one language in a page or a section, in order."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
 def recipe(title, language):
     """The code of one language in a recipe, as its page prints it."""
-    section = RECIPES.read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
-    return re.search(rf"```{language}\n(.*?)```", section, re.DOTALL).group(1)
+    section = (PAGES / "recipes.md").read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
+    return code_blocks(section, language)[0]
 
 
 @contextlib.contextmanager
