@@ -15,7 +15,7 @@ struct DoctorCommand: AsyncParsableCommand {
             rights, ordered tables, autovacuum, held lists, daemons, the queue, and transactions that keep vacuum from removing \
             dead rows. It changes nothing.
 
-            Exit status: 0 nothing fails (there may be warnings) · 3 migrations pending · 4 schema changed by hand · \
+            Exit status: 0 nothing fails (there may be warnings) · 2 wrong usage or configuration · 3 migrations pending · 4 schema changed by hand · \
             6 no connection, or only a standby · 7 something else needs repair · 8 the database is newer
             """)
 
@@ -81,6 +81,7 @@ extension ExitStatus {
     fileprivate init(of kind: CheckResult.FailureKind) {
         self =
             switch kind {
+            case .invalidConfiguration: .usage
             case .cannotConnect: .cannotConnect
             case .schemaMissing: .migrationsPending
             case .schemaChanged: .drift

@@ -39,13 +39,14 @@ struct ListLockWatch {
         for list in lists where entries[list] != nil || entries.count < Self.mostLists {
             entries[list, default: Entry(lastSeen: now, heldSince: now)].lastSeen = now
         }
-        if entries.isEmpty { nextReading = nil } else if nextReading == nil { nextReading = now + Self.readingInterval }
+        nextReading = entries.isEmpty ? nil : nextReading ?? now
     }
 
     /// The lists for which the transactions that have the locks must be read now.
     mutating func due(at now: ContinuousClock.Instant) -> [ListIdentifier] {
         guard let nextReading, now >= nextReading else { return [] }
-        self.nextReading = now + Self.readingInterval
+        // A late reading does not delay the next ones, so the report comes as soon as the worker tries the list after `patience`.
+        self.nextReading = max(nextReading + Self.readingInterval, now)
         return Array(entries.keys)
     }
 

@@ -17,6 +17,15 @@ import Testing
         #expect(!result.errors.contains("geheim") && !result.errors.contains(password))
     }
 
+    @Test(
+        "A command with an invalid connection setting exits with 2", arguments: ["show groceries", "daemon", "doctor"])
+    func invalidSetting(command: String) async throws {
+        let url = TestDatabase.current.url + "&sslmode=bogus"
+        let result = try await BrocotProcess.run(command.split(separator: " ").map(String.init), databaseURL: url)
+        #expect(result.exitCode == 2)
+        #expect("\(result.output)\(result.errors)".contains("sslmode"))
+    }
+
     @Test("A command with a missing database exits with 6", arguments: ["show groceries", "daemon", "migrate up"])
     func missingDatabase(command: String) async throws {
         let database = TestDatabase.current

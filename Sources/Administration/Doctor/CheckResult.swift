@@ -9,7 +9,7 @@ package struct CheckResult: Sendable, Encodable {
 
     /// The kind of failure, which determines the exit status.
     package enum FailureKind: Sendable {
-        case cannotConnect, schemaMissing, schemaChanged, schemaNewer, needsRepair
+        case invalidConfiguration, cannotConnect, schemaMissing, schemaChanged, schemaNewer, needsRepair
     }
 
     /// The name of the check, one or two words.

@@ -43,7 +43,8 @@ package struct Doctor: Sendable {
             return results
         } catch {
             let failure = CheckResult.failure(
-                "connection", error.message, advice: Self.advice(after: error), .cannotConnect)
+                "connection", error.message, advice: Self.advice(after: error),
+                error.code == .invalidParameters ? .invalidConfiguration : .cannotConnect)
             report(failure)
             return [failure]
         }
