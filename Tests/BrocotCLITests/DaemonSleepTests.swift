@@ -102,9 +102,9 @@ import Testing
         try await RunningBrocot.withDaemon(["--poll-interval", "0"]) { _ in
             try await expectApplied(1, on: connection)
             // A daemon that still polls the queue, only less often, would poll within this time.
-            try await eventually("the daemon's sessions are silent for 6 s", within: .seconds(120)) {
-                try await Self.secondsSinceLastQuery(connection) > 6
-            }
+            try await eventually(
+                "the daemon's sessions are silent for 6 s", within: .seconds(120),
+                read: { try await Self.secondsSinceLastQuery(connection) }, until: { $0 > 6 })
             try await connection.execute("SELECT brocot.move('l', 'second', last => true)")
             try await expectApplied(2, on: connection)
             #expect(try await connection.query("SELECT FROM brocot.items").count == 2)
@@ -134,9 +134,9 @@ import Testing
         try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
         try await RunningBrocot.withDaemon(["--poll-interval", "0"]) { _ in
             try await expectApplied(1, on: connection)
-            try await eventually("the daemon's sessions are silent for 4 s", within: .seconds(120)) {
-                try await Self.secondsSinceLastQuery(connection) > 4
-            }
+            try await eventually(
+                "the daemon's sessions are silent for 4 s", within: .seconds(120),
+                read: { try await Self.secondsSinceLastQuery(connection) }, until: { $0 > 4 })
             // This is what a daemon does at its end. A whole one would wake the resting daemon at its start too.
             try await SleepFlag.clearAtEnd(on: connection)
             try await waitUntil(aDaemonSleeps: true)
