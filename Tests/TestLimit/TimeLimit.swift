@@ -1,6 +1,7 @@
 import Testing
 
 extension Trait where Self == TimeLimitTrait {
-    /// The time after which a test fails that hangs. On a busy machine, no test takes a tenth of it.
+    /// The time after which a test is cancelled, and fails. On a busy machine, no test takes a tenth of it. A test still hangs that waits for
+    /// something that reacts to no cancellation, such as the value of a `Task`. So each wait has a deadline of its own: see `Deadline.swift`.
     package static var usualTimeLimit: Self { .timeLimit(.minutes(30)) }
 }

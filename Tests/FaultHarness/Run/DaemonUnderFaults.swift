@@ -80,7 +80,17 @@ package actor DaemonUnderFaults {
     package func kill() async {
         isEndExpected = true
         send(SIGKILL)
-        _ = await running?.value
+        _ = await waitForEnd()
+    }
+
+    /// Nil where it could not be run, or does not end, which is a failure.
+    private func waitForEnd() async -> TerminationStatus? {
+        do {
+            return try await running?.value(until: "\(name) ended") ?? nil
+        } catch {
+            failures.append("\(error)")
+            return nil
+        }
     }
 
     /// Kills it, and starts it again.
@@ -98,7 +108,7 @@ package actor DaemonUnderFaults {
             try await Task.sleep(for: .seconds(30))
             send(SIGKILL)
         }
-        let status = await running?.value
+        let status = await waitForEnd()
         killing.cancel()
         guard let status else { return }
         // One that is only just starting has begun and logged nothing, and does not listen to signals yet.
