@@ -1,7 +1,6 @@
 import FaultHarness
 import LibPQ
 import LocalPostgres
-import Logging
 import TestPostgres
 
 /// A standby of a test's server, with `hot_standby_feedback`.
@@ -23,11 +22,7 @@ enum Standby {
                     "--write-recovery-conf", "--checkpoint=fast", "--no-sync",
                 ] + (slot ? ["--create-slot", "--slot=feedback"] : []))
             try await standby.start()
-            let url = await standby.url(database: TestDatabase.current.name)
-            try await body(
-                Connection.connect(
-                    ConnectionParameters(url: url),
-                    logger: .silent))
+            try await body(TestDatabase.connect(to: await standby.url(database: TestDatabase.current.name)))
         } catch {
             await standby.shutDown()
             throw error

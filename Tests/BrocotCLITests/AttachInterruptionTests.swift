@@ -29,9 +29,10 @@ import Testing
             // A row that somebody has locked is left for the end.
             try await connection.execute(script: "BEGIN; SELECT FROM tasks WHERE id = 1 FOR UPDATE")
             let observer = try await TestDatabase.current.observer
-            try await eventually("some rows are placed") {
-                try await observer.query("SELECT count(*) > 1000 FROM tasks WHERE rank IS NOT NULL").single().decode(0)
-            }
+            try await eventually(
+                "more than 1000 rows are placed",
+                read: { try await observer.query("SELECT count(rank) FROM tasks").single().decode(0, as: Int.self) },
+                until: { $0 > 1000 })
             brocot.send(SIGKILL)
         }
         #expect(status == nil)

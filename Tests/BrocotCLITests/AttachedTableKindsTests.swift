@@ -104,9 +104,10 @@ extension BrocotProcess {
     /// Runs a daemon until all but this many requests are decided, and checks that these stay.
     fileprivate static func expectWaiting(requests: Int, on connection: Connection) async throws {
         try await RunningBrocot.withDaemon(until: "nowhere") { _ in
-            try await eventually("only \(requests) requests wait") {
-                try await connection.query("SELECT FROM brocot.move_requests").count == requests
-            }
+            try await eventually(
+                "only \(requests) requests wait",
+                read: { try await connection.query("SELECT FROM brocot.move_requests").count },
+                until: { $0 == requests })
         }
         #expect(try await connection.query("SELECT FROM brocot.move_requests").count == requests)
     }

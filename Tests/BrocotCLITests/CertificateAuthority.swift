@@ -1,6 +1,7 @@
 import FoundationEssentials
 import LocalPostgres
 import Subprocess
+import TestPostgres
 
 /// A certificate authority for one test, made with the program openssl in a folder.
 struct CertificateAuthority {
@@ -43,8 +44,11 @@ struct CertificateAuthority {
     private static let keyType = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
 
     private static func openssl(_ arguments: [String]) async throws {
-        let result = try await Subprocess.run(
-            .path(.init(program)), arguments: Arguments(arguments), output: .discarded, error: .string(limit: 1 << 16))
+        let result = try await withDeadline("openssl ended") {
+            try await Subprocess.run(
+                .path(.init(program)), arguments: Arguments(arguments), output: .discarded,
+                error: .string(limit: 1 << 16))
+        }
         guard result.terminationStatus.isSuccess else { throw Failure(errors: result.standardError) }
     }
 }

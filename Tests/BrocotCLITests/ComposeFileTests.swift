@@ -1,6 +1,5 @@
 import FoundationEssentials
 import LibPQ
-import Logging
 import Subprocess
 import TestLimit
 import TestPostgres
@@ -17,9 +16,7 @@ import Testing
         let superuser = try await TestDatabase.current.connect()
         try await makeRoles()
         try await runMigrations()
-        let app = try await Connection.connect(
-            ConnectionParameters(url: Self.url(of: "app")),
-            logger: .silent)
+        let app = try await TestDatabase.connect(to: Self.url(of: "app"))
         try await app.execute(
             script: "CREATE TABLE tasks (id int PRIMARY KEY, project_id int); INSERT INTO tasks VALUES (1, 7), (2, 7)")
         try await superuser.execute("GRANT app TO brocot_owner")

@@ -40,9 +40,7 @@ import Testing
             #expect(
                 try await connection.query("SELECT FROM brocot.move_requests").count > 0,
                 "the small move was to be applied beside the large ones")
-            try await eventually("nothing is pending", within: .seconds(180), pause: .milliseconds(100)) {
-                try await connection.query("SELECT FROM brocot.move_requests LIMIT 1").isEmpty
-            }
+            try await TestDatabase.current.waitUntilAllRequestsAreDecided(within: .seconds(180))
         }
         #expect(kilobytes < 256_000, "at most \(kilobytes) kB")
         let rejected = try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'")

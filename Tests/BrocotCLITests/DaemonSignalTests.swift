@@ -66,22 +66,24 @@ import Testing
             try await connection.execute(
                 "SELECT count(brocot.move('list ' || n, 'a', last => true)) FROM generate_series(1, 3) AS n")
             // The first COMMIT got no answer in time, and the worker has a new connection.
-            try await eventually("the worker says what it waits for") {
-                printed.text.contains("waits for a synchronous standby")
+            try await eventually("the worker says what it waits for", read: { printed.text }) {
+                $0.contains("waits for a synchronous standby")
             }
             try await connection.execute("SELECT brocot.move('list 4', 'a', last => true)")
             var questions: Set<String> = []
             try await eventually("the worker has asked four times whether the wait is over") {
                 questions.formUnion(
                     try await connection.query(Self.questionsOfWorker).map { try $0.decode(0, as: String.self) })
-                return questions.count == 4
+                return questions
+            } until: {
+                $0.count == 4
             }
             let process = try await connection.query(Self.waitingForStandby).single().decode(0, as: Int32.self)
             try await connection.execute("SELECT pg_terminate_backend(\(process))")
             try await eventually("the worker decides further requests, and this COMMIT waits too") {
-                try await connection.query(Self.waitingForStandby).contains {
-                    try $0.decode(0, as: Int32.self) != process
-                }
+                try await connection.query(Self.waitingForStandby).map { try $0.decode(0, as: Int32.self) }
+            } until: {
+                $0.contains { $0 != process }
             }
             try await eventually("what was committed first is there") {
                 try await !connection.query("SELECT FROM brocot.items").isEmpty

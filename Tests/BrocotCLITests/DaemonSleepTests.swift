@@ -103,9 +103,9 @@ import Testing
         try await RunningBrocot.withDaemon(["--poll-interval", "0"]) { _ in
             try await expectApplied(1, on: connection)
             // A daemon that still polls the queue, only less often, would poll within this time.
-            try await eventually("the daemon's sessions are silent for 6 s", within: .seconds(120)) {
-                try await Self.secondsSinceLastQuery(connection) > 6
-            }
+            try await eventually(
+                "the daemon's sessions are silent for 6 s", within: .seconds(120),
+                read: { try await Self.secondsSinceLastQuery(connection) }, until: { $0 > 6 })
             try await connection.execute("SELECT brocot.move('l', 'second', last => true)")
             try await expectApplied(2, on: connection)
             #expect(try await connection.query("SELECT FROM brocot.items").count == 2)
@@ -135,9 +135,9 @@ import Testing
         try await connection.execute("SELECT brocot.move('l', 'first', last => true)")
         try await RunningBrocot.withDaemon(["--poll-interval", "0"]) { _ in
             try await expectApplied(1, on: connection)
-            try await eventually("the daemon's sessions are silent for 4 s", within: .seconds(120)) {
-                try await Self.secondsSinceLastQuery(connection) > 4
-            }
+            try await eventually(
+                "the daemon's sessions are silent for 4 s", within: .seconds(120),
+                read: { try await Self.secondsSinceLastQuery(connection) }, until: { $0 > 4 })
             // The test does what a daemon does at its end. A real daemon would also wake the resting daemon at its
             // start.
             try await SleepFlag.clearAtEnd(on: connection)

@@ -33,7 +33,7 @@ import Testing
         let request = proxy.nextStop(.beforeRequest) { _ in true }
         let cutting = Task { await request.reached(within: .seconds(60))?.cut() }
         try await RunningBrocot.withDaemon(["--log-format", "json"], databaseURL: url) { _ in
-            #expect(await cutting.value != nil)
+            #expect(try await cutting.value(until: "the connection is cut") != nil)
             try await seeOneMove(current)
         }
     }

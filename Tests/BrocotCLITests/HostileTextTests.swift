@@ -172,12 +172,14 @@ import Testing
         let printed = try await BrocotProcess.run(arguments)
         #expect(printed.exitCode == 0, "\(printed.errors)")
         expectHarmless(printed.output, "brocot \(arguments[0])")
-        let psql = try await Subprocess.run(
-            .name("psql"),
-            arguments: Arguments(
-                ["-XqAt", "-v", "ON_ERROR_STOP=1", "-f", "-", "-d", TestDatabase.current.url] + options),
-            environment: .inherit.updating(["PGCLIENTENCODING": clientEncoding]), input: .string(printed.output),
-            output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+        let url = TestDatabase.current.url
+        let psql = try await withDeadline("psql ended") {
+            try await Subprocess.run(
+                .name("psql"),
+                arguments: Arguments(["-XqAt", "-v", "ON_ERROR_STOP=1", "-f", "-", "-d", url] + options),
+                environment: .inherit.updating(["PGCLIENTENCODING": clientEncoding]), input: .string(printed.output),
+                output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+        }
         #expect(psql.terminationStatus.isSuccess, "\(psql.standardError)\n\(printed.output)")
     }
 

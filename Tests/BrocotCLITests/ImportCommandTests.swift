@@ -200,7 +200,7 @@ import Testing
         try await TestDatabase.current.waitUntilBlocked(caller.backendProcessIdentifier, by: process)
         try await holder.execute("SELECT pg_advisory_unlock(7)")
         #expect(try await imported.exitCode == 0)
-        try await move.value
+        try await move.value(until: "the move ended that waited for the import")
         #expect(try await items() == ["middle", "last", "first"])
         let logged = try await holder.query("SELECT items[1] FROM brocot.move_log ORDER BY id")
         #expect(try logged.map { try $0.decode(0, as: String.self) } == ["first", "first"])

@@ -1,5 +1,4 @@
 import LibPQ
-import Logging
 import TestLimit
 import TestPostgres
 import Testing
@@ -88,9 +87,9 @@ struct LogicalReplicationTests {
         let (publisher, subscriber) = try await Self.makeSites()
         try await publisher.connection.execute("INSERT INTO tasks VALUES ('a', 'l'), ('b', 'l'), ('c', 'l')")
         try await Self.subscribe(subscriber, to: publisher)
-        try await eventually("the subscriber has the rows") {
-            try await subscriber.connection.query("SELECT FROM tasks").count == 3
-        }
+        try await eventually(
+            "the subscriber has the rows", read: { try await subscriber.connection.query("SELECT FROM tasks").count },
+            until: { $0 == 3 })
         try await subscriber.connection.execute(
             "ALTER TABLE tasks ADD COLUMN rank numeric, ADD COLUMN rank_num bigint, ADD COLUMN rank_den bigint")
         try await publisher.attachTasks()
@@ -112,8 +111,7 @@ struct LogicalReplicationTests {
         let url = await TestDatabase.current.cluster.url(database: "subscriber")
         let subscriber = Site(
             url: url,
-            connection: try await Connection.connect(
-                ConnectionParameters(url: url), logger: .silent))
+            connection: try await TestDatabase.connect(to: url))
         for site in [publisher, subscriber] { try await site.createTasks() }
         return (publisher, subscriber)
     }

@@ -10,9 +10,9 @@ import Testing
         let connection = try await TestDatabase.current.connect()
         try await RunningBrocot.withDaemon(["--workers", "1", "--max-delay", "1000"]) { _ in
             // On a busy machine the next request may come so late that the daemon waits for no more. Then another round shows it.
-            try await eventually("ten requests that keep arriving are decided together") {
-                try await Self.largestBatchOfStream(on: connection) >= 10
-            }
+            try await eventually(
+                "ten requests that keep arriving are decided together",
+                read: { try await Self.largestBatchOfStream(on: connection) }, until: { $0 >= 10 })
         }
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }

@@ -62,7 +62,9 @@ import Testing
         async let result = run(["show", "l", "--limit", "20000"], output: writing)
         try await eventually("the pipe is full") {
             var waiting: Int32 = 0
-            return ioctl(reading.rawValue, UInt(FIONREAD), &waiting) == 0 && waiting >= 65_536
+            return ioctl(reading.rawValue, UInt(FIONREAD), &waiting) == 0 ? waiting : -1
+        } until: {
+            $0 >= 65_536
         }
         var text: [UInt8] = []
         var part = [UInt8](repeating: 0, count: 1 << 16)

@@ -1,5 +1,4 @@
 import LibPQ
-import Logging
 import TestLimit
 import TestPostgres
 import Testing
@@ -129,10 +128,12 @@ import Testing
         try await eventually("no other session is in the database") {
             try await connection.query(
                 """
-                SELECT FROM pg_stat_activity
+                SELECT concat_ws(' ', application_name, state, query) FROM pg_stat_activity
                 WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> \(process)
                 """
-            ).isEmpty
+            ).map { try $0.decode(0, as: String.self) }
+        } until: {
+            $0.isEmpty
         }
         try await connection.execute("SELECT pg_stat_clear_snapshot()")
         return try await connection.query(
@@ -149,8 +150,7 @@ import Testing
             #expect(paused.exitCode == 1 && paused.errors.contains("brocot grant daemon"), "\(paused.errors)")
             try await connection.execute(
                 "SELECT brocot.move('a', '1', after => '9'), brocot.move('a', '1', last => true)")
-            let requester = try await Connection.connect(
-                ConnectionParameters(url: url), logger: .silent)
+            let requester = try await TestDatabase.connect(to: url)
             let refusal = await requester.refusal(of: "SELECT brocot.cancel(2)")
             #expect(refusal?.sqlState == .insufficientPrivilege)
             await requester.close()

@@ -83,8 +83,7 @@ struct PoolerTests {
             ] {
                 let result = try await BrocotProcess.run(command, databaseURL: pooler.url)
                 #expect(result.exitCode == 0, "\(command): \(result.errors)")
-                let client = try await Connection.connect(
-                    ConnectionParameters(url: pooler.url), logger: Logger(label: "pooler"))
+                let client = try await TestDatabase.connect(to: pooler.url)
                 let row = try await client.query(
                     """
                     SELECT (SELECT count(*) FROM pg_settings WHERE source = 'session' AND name ~ 'timeout|read_only'),
@@ -153,8 +152,7 @@ struct PoolerTests {
     func fullPool() async throws {
         let settings = ["default_pool_size": "1", "query_wait_timeout": "1"]
         try await PgBouncer.run(.session, before: TestDatabase.current.url, settings: settings) { pooler in
-            let client = try await Connection.connect(
-                ConnectionParameters(url: pooler.url), logger: Logger(label: "pooler"))
+            let client = try await TestDatabase.connect(to: pooler.url)
             _ = try await client.query("SELECT 1")
             let result = try await BrocotProcess.run("status", databaseURL: pooler.url)
             #expect(result.exitCode == 6)
@@ -175,10 +173,9 @@ struct PoolerTests {
             var parameters = try ConnectionParameters(url: pooler.url)
             parameters.answerTimeout = .seconds(1)
             try await eventually("PgBouncer says that it can't log in") {
-                let refusal = await refusal {
-                    try await Connection.connect(parameters, logger: .silent).execute("SELECT 1")
-                }
-                return refusal?.contains("server login has been failing") == true
+                await refusal { try await Connection.connect(parameters, logger: .silent).execute("SELECT 1") }
+            } until: {
+                $0?.contains("server login has been failing") == true
             }
             for arguments in [["status"], ["pause"], ["release", "--all"], ["check"]] {
                 let result = try await BrocotProcess.run(arguments, databaseURL: pooler.url)
@@ -194,8 +191,7 @@ struct PoolerTests {
     func silence(arguments: [String]) async throws {
         try await PgBouncer.run(.session, before: TestDatabase.current.url, settings: ["default_pool_size": "1"]) {
             pooler in
-            let client = try await Connection.connect(
-                ConnectionParameters(url: pooler.url), logger: Logger(label: "pooler"))
+            let client = try await TestDatabase.connect(to: pooler.url)
             _ = try await client.query("SELECT 1")
             let result = try await BrocotProcess.run(arguments, databaseURL: pooler.url)
             #expect(result.exitCode == (arguments == ["doctor"] ? 6 : 1))

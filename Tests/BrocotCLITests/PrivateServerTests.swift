@@ -1,7 +1,6 @@
 import FoundationEssentials
 import LibPQ
 import LocalPostgres
-import Logging
 import Subprocess
 import TestLimit
 import TestPostgres
@@ -167,7 +166,6 @@ import Testing
 
     private func connect(to dev: RunningBrocot) async throws -> Connection {
         let url = try #require(dev.output.firstMatch(of: /postgresql:[^\s']+/)).output
-        return try await Connection.connect(
-            ConnectionParameters(url: String(url)), logger: .silent)
+        return try await TestDatabase.connect(to: String(url))
     }
 }

@@ -118,9 +118,7 @@ import Testing
             try await connection.execute("SELECT brocot.move('healthy', 'a', last => true)")
             try await HTTPProbe.waitUntilReady(port: port)
             try await connection.execute("DROP TRIGGER read_file ON cards")
-            try await eventually("all requests are decided") {
-                try await connection.query("SELECT FROM brocot.move_requests").isEmpty
-            }
+            try await TestDatabase.current.waitUntilAllRequestsAreDecided()
             #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
         }
     }

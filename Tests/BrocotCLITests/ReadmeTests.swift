@@ -18,7 +18,7 @@ import Testing
                 switch statement {
                 case _ where statement.contains("pg_sleep"):
                     // What the reader waits for. A busy machine may need longer.
-                    try await Self.waitUntilNothingIsPending(connection)
+                    try await TestDatabase.current.waitUntilAllRequestsAreDecided()
                 case _ where statement.contains("rank_num"):
                     #expect(try await Self.rows(statement, connection) == printed)
                 case _ where statement.contains("LIMIT"):
@@ -26,11 +26,11 @@ import Testing
                 default: try await connection.execute(SQL(unsafeRaw: statement))
                 }
             }
-            try await Self.waitUntilNothingIsPending(connection)
+            try await TestDatabase.current.waitUntilAllRequestsAreDecided()
             #expect(
                 try await Self.rows(Self.order, connection) == ["(done,milk)", "(groceries,eggs)", "(groceries,bread)"])
             try await connection.execute(script: blocks[1])
-            try await Self.waitUntilNothingIsPending(connection)
+            try await TestDatabase.current.waitUntilAllRequestsAreDecided()
         }
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
@@ -73,12 +73,6 @@ import Testing
     private static func rows(_ statement: String, _ connection: Connection) async throws -> [String] {
         try await connection.query("SELECT listed::text FROM (\(unsafeRaw: statement)) AS listed").map {
             try $0.decode(0)
-        }
-    }
-
-    private static func waitUntilNothingIsPending(_ connection: Connection) async throws {
-        try await eventually("no request is pending") {
-            try await connection.query("SELECT FROM brocot.move_requests").isEmpty
         }
     }
 }

@@ -2,7 +2,6 @@ import FaultHarness
 import FoundationEssentials
 import LibPQ
 import LocalPostgres
-import Logging
 import Subprocess
 import TestLimit
 import TestPostgres
@@ -134,8 +133,7 @@ import Testing
             try await ServerCommand.run(
                 cluster.installation.program("pg_restore"), ["--exit-on-error", "--dbname=\(url)", "\(file)_\(number)"])
         }
-        let target = try await Connection.connect(
-            ConnectionParameters(url: url), logger: .silent)
+        let target = try await TestDatabase.connect(to: url)
         try await target.execute("SELECT brocot.move('l', 'a', last => true)")
         try await target.execute("INSERT INTO tasks VALUES (1, 1)")
         for command in [["migrate", "verify"], ["doctor"], ["check"], ["daemon", "--drain"]] {
@@ -168,8 +166,7 @@ import Testing
             try await ServerCommand.run(cluster.installation.program("pg_restore"), ["--dbname=\(url)", file])
         }
         #expect(reported?.contains(#"schema "brocot" does not exist"#) == true, "\(reported ?? "")")
-        let target = try await Connection.connect(
-            ConnectionParameters(url: url), logger: .silent)
+        let target = try await TestDatabase.connect(to: url)
         try await target.execute("INSERT INTO tasks VALUES (4, 1)")
         let attach = ["attach", "public.tasks", "--item", "id", "--list", "project_id", "--place-rows"]
         for command in [["migrate", "up"], attach, ["daemon", "--drain"], ["check"]] {
@@ -213,8 +210,7 @@ import Testing
         let result: Result<Void, any Error>
         do {
             #expect(try await BrocotProcess.run("migrate", "up", databaseURL: url).exitCode == 0)
-            let target = try await Connection.connect(
-                ConnectionParameters(url: url), logger: .silent)
+            let target = try await TestDatabase.connect(to: url)
             if attachesTables { try await Self.attachTables(in: url, by: target) }
             try await target.execute("DELETE FROM brocot.ordered_tables")
             try await ServerCommand.run(

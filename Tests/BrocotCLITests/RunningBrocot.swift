@@ -38,10 +38,10 @@ struct RunningBrocot {
     /// /proc.
     func waitUntilItHandles(_ signal: Int32) async throws {
         try await eventually("the program handles signal \(signal)") {
-            let status = try String(contentsOfFile: "/proc/\(processIdentifier)/status", encoding: .utf8)
-            return status.matches(of: /Sig(?:Blk|Cgt):\s*([0-9a-f]+)/).contains { mask in
-                (UInt64(mask.1, radix: 16) ?? 0) >> UInt64(signal - 1) & 1 == 1
-            }
+            try String(contentsOfFile: "/proc/\(processIdentifier)/status", encoding: .utf8)
+                .matches(of: /Sig(?:Blk|Cgt):\s*([0-9a-f]+)/).map(\.1)
+        } until: { masks in
+            masks.contains { (UInt64($0, radix: 16) ?? 0) >> UInt64(signal - 1) & 1 == 1 }
         }
     }
 
@@ -53,9 +53,10 @@ struct RunningBrocot {
     /// keep the pipe open.
     func waitUntilItHasEnded() async throws {
         try await eventually("brocot has ended", within: Self.limitOfEnd, pause: .milliseconds(10)) {
-            let status = try? String(contentsOfFile: "/proc/\(processIdentifier)/stat", encoding: .utf8)
+            try? String(contentsOfFile: "/proc/\(processIdentifier)/stat", encoding: .utf8)
+        } until: { status in
             // The state follows the name, which is in parentheses.
-            return status.map { $0.split(separator: ")").last?.first { $0 != " " } == "Z" } ?? true
+            status.map { $0.split(separator: ")").last?.first { $0 != " " } == "Z" } ?? true
         }
     }
 
@@ -102,7 +103,7 @@ struct RunningBrocot {
                 Issue.record("brocot ended without printing \"\(text)\", but: \(output)")
                 return
             }
-            try await started.value
+            try await started.value(until: "what is done beside brocot ended", within: .seconds(600))
         }
         return if case .exited(let code) = result.terminationStatus { code } else { nil }
     }

@@ -65,9 +65,7 @@ import Testing
                 #expect(doctor.output.contains("ok    daemons     1: version 0.1.0 since 2"), "\(doctor.output)")
             }
             // A role that only uses this application name does not count as a daemon.
-            let pretender = try await Connection.connect(
-                ConnectionParameters(url: roles[1].url + "&application_name=brocot%20daemon%209"),
-                logger: .init(label: "StatusCommandTests"))
+            let pretender = try await TestDatabase.connect(to: roles[1].url + "&application_name=brocot%20daemon%209")
             try await pretender.execute("SELECT brocot.move('l', 'a', last => true)")
             let alone = try await BrocotProcess.run("doctor")
             #expect(alone.exitCode == 0)

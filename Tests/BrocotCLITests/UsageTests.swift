@@ -32,9 +32,11 @@ import Testing
     }
 
     @Test("An argument that is not UTF-8 is refused with 2, and not changed") func notUTF8() async throws {
-        let result = try await Subprocess.run(
-            .path("/bin/sh"), arguments: ["-c", #"exec "$0" show "$(printf 'caf\351')""#, BrocotProgram.path],
-            output: .string(limit: 1 << 10), error: .string(limit: 1 << 10))
+        let result = try await withDeadline("brocot show ended") {
+            try await Subprocess.run(
+                .path("/bin/sh"), arguments: ["-c", #"exec "$0" show "$(printf 'caf\351')""#, BrocotProgram.path],
+                output: .string(limit: 1 << 10), error: .string(limit: 1 << 10))
+        }
         #expect(result.terminationStatus == .exited(2))
         #expect(result.standardError == "brocot: Argument 2 is not UTF-8.\n")
     }

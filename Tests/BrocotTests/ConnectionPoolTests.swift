@@ -32,7 +32,7 @@ import Testing
         try await TestDatabase.current.waitUntilSomeSession(waitsFor: lock)
         let turns = try await turns(of: 3, waitingFor: pool) {
             try await lock.execute("SELECT pg_advisory_unlock(1)")
-            _ = try await first.value
+            _ = try await first.value(until: "the first caller is done")
         }
         #expect(turns == [1, 2, 3])
         await pool.close()
@@ -46,14 +46,14 @@ import Testing
         let first = Task {
             try await pool.perform { _ in
                 begun.set()
-                mayEnd.wait()
+                _ = mayEnd.wait(timeout: .now() + 180)
             }
         }
         try await eventually("the first caller has the connection") { begun.isSet }
         let turns = try await turns(of: 3, waitingFor: pool) {
             try await TestDatabase.current.observer.execute("SELECT pg_terminate_backend(\(process), 5000)")
             mayEnd.signal()
-            try await first.value
+            try await first.value(until: "the first caller is done")
         }
         #expect(turns == [1, 2, 3])
         await pool.close()
@@ -74,10 +74,10 @@ import Testing
                         try $0.execute("INSERT INTO turns (caller) VALUES (\(caller)::integer)")
                     }
                 })
-            try await eventually("caller \(caller) waits") { pool.waitingCount == caller }
+            try await eventually("caller \(caller) waits", read: { pool.waitingCount }) { $0 == caller }
         }
         try await release()
-        for caller in callers { try await caller.value }
+        for caller in callers { try await caller.value(until: "all callers got their turn") }
         return try await observer.query("SELECT caller FROM turns ORDER BY id").map { try $0.decode(0) }
     }
 
@@ -114,12 +114,12 @@ import Testing
         }
         try await TestDatabase.current.waitUntilSomeSession(waitsFor: lock)
         let second = Task { await failureCode { try await pool.perform { _ in } } }
-        try await eventually("the second caller waits") { pool.waitingCount == 1 }
+        try await eventually("the second caller waits", read: { pool.waitingCount }) { $0 == 1 }
         await pool.close()
-        #expect(await second.value == .clientClosed)
+        #expect(try await second.value(until: "the waiting caller is refused") == .clientClosed)
         try await lock.execute("SELECT pg_advisory_unlock(1)")
         // The call that had begun is finished, and then its connection is closed.
-        let process = try await first.value
+        let process = try await first.value(until: "the first caller is done")
         #expect(await failureCode { try await pool.perform { _ in } } == .clientClosed)
         try await eventually("the session has ended") {
             try await lock.query("SELECT FROM pg_stat_activity WHERE pid = \(process)").isEmpty

@@ -42,11 +42,11 @@ struct LibraryConnectionTests {
         let first = Task { try await client.place(["a"], .last, in: "list") }
         try await fixture.waitForWaiter()
         let second = Task { await failureCode { try await client.place(["b"], .last, in: "other") } }
-        try await eventually("the second task waits for a connection") { client.pool.waitingCount == 1 }
+        try await eventually("the second task waits for a connection", read: { client.pool.waitingCount }) { $0 == 1 }
         second.cancel()
-        #expect(await second.value == .cancelled)
+        #expect(try await second.value(until: "the cancelled call ended") == .cancelled)
         try await fixture.connection.execute("SELECT pg_advisory_unlock_all()")
-        try await first.value
+        try await first.value(until: "the first call ended")
         #expect(try await fixture.items(of: "list") == ["a"])
         #expect(try await fixture.items(of: "other") == [])
     }
@@ -61,7 +61,7 @@ struct LibraryConnectionTests {
         let waiting = Task { await failureCode { try await client.place(["a"], .last, in: "list") } }
         try await fixture.waitForWaiter()
         waiting.cancel()
-        #expect(await waiting.value == .cancelled)
+        #expect(try await waiting.value(until: "the cancelled call ended") == .cancelled)
         try await client.place(["b"], .last, in: "other")
         #expect(try await fixture.items(of: "other") == ["b"])
     }

@@ -10,21 +10,16 @@ struct LibraryFixture {
 
     init(maximumConnections: Int = 4) async throws {
         client = try await BrocotClient.connect(
-            TestDatabase.current.url, maximumConnections: maximumConnections, logger: .silent)
+            TestDatabase.current.url, maximumConnections: maximumConnections,
+            answerTimeout: TestDatabase.longestStatement, logger: .silent)
         connection = try await TestDatabase.current.connect()
     }
 
     /// Runs a daemon meanwhile.
     static func withDaemon(_ body: () async throws -> Void) async throws {
         let parameters = try ConnectionParameters(url: TestDatabase.current.url)
-        let daemon = Task {
-            try await Daemon(DaemonConfiguration(connection: parameters), logger: .silent).run()
-        }
-        let result: Result<Void, any Error>
-        do { result = .success(try await body()) } catch { result = .failure(error) }
-        daemon.cancel()
-        try await daemon.value
-        try result.get()
+        let daemon = Daemon(DaemonConfiguration(connection: parameters), logger: .silent)
+        try await whileRunning("the daemon", { try await daemon.run() }, body)
     }
 
     /// The items of a list of the built-in table, in order.

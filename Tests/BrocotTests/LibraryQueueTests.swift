@@ -127,6 +127,6 @@ struct LibraryQueueTests {
             ).isEmpty
         }
         waiting.cancel()
-        #expect(await waiting.value == .cancelled)
+        #expect(try await waiting.value(until: "the cancelled call ended") == .cancelled)
     }
 }

@@ -264,7 +264,7 @@ struct LibraryTransactionTests {
         try await fixture.waitForWaiter()
         #expect(try await fixture.advisoryLocks(granted: true) == 2)
         try await connection.execute("SELECT pg_advisory_unlock_all()")
-        try await waiting.value
+        try await waiting.value(until: "the transaction ended that waited for a list")
     }
 
     @Test("A rollback to a savepoint releases locks, and the next call takes them again")

@@ -26,7 +26,7 @@ enum ClientProgram {
     static func succeeds(_ command: String...) -> Bool {
         let probe = Process()
         probe.executableURL = URL(filePath: "/usr/bin/env")
-        probe.arguments = command
+        probe.arguments = ["timeout", "120"] + command
         probe.environment = additions.reduce(into: ProcessInfo.processInfo.environment) {
             $0[$1.key.rawValue] = $1.value
         }

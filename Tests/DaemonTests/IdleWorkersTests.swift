@@ -28,7 +28,7 @@ import Testing
     func rests() async throws {
         let (resting, isOver) = rest()
         defer { resting.cancel() }
-        try await eventually("one worker rests") { workers.waiting == .some }
+        try await eventually("one worker rests", read: { workers.waiting }) { $0 == .some }
         workers.wakeOne()
         try await eventually("the rest is over") { isOver.isSet }
         #expect(workers.waiting == .none)
@@ -42,7 +42,7 @@ import Testing
         try await eventually("the kept wake-up ends the rest") { isFirstOver.isSet }
         let (second, _) = rest()
         defer { second.cancel() }
-        try await eventually("the next worker rests") { workers.waiting == .some }
+        try await eventually("the next worker rests", read: { workers.waiting }) { $0 == .some }
     }
 
     @Test("A worker may rest only if another one works and has decided requests lately")
@@ -56,10 +56,10 @@ import Testing
             return workers.mayRest(1)
         }
         let waiting = Task { await workers.wait() }
-        try await eventually("the other worker waits") { workers.waiting == .some }
+        try await eventually("the other worker waits", read: { workers.waiting }) { $0 == .some }
         #expect(!workers.mayRest(1), "the other worker waits")
         workers.wakeOne()
-        await waiting.value
+        try await waiting.value(until: "the other worker is woken")
         try await eventually("worker 2 has not decided lately") { !workers.mayRest(1) }
     }
 
@@ -73,13 +73,13 @@ import Testing
                     await workers.wait()
                     woken.add(number)
                 })
-            try await eventually("\(number) workers wait") { workers.waitingCount == number }
+            try await eventually("\(number) workers wait", read: { workers.waitingCount }) { $0 == number }
         }
         for number in 1...8 {
             workers.wakeOne()
-            try await eventually("worker \(number) is woken") { woken.numbers == Array(1...number) }
+            try await eventually("worker \(number) is woken", read: { woken.numbers }) { $0 == Array(1...number) }
         }
-        for wait in waits { await wait.value }
+        for wait in waits { try await wait.value(until: "all workers are woken") }
     }
 
     private final class Woken: Sendable {
@@ -91,19 +91,19 @@ import Testing
     @Test("The last worker does not rest")
     func lastWorker() async throws {
         let waiting = Task { await workers.wait() }
-        try await eventually("the other worker waits") { workers.waiting == .some }
+        try await eventually("the other worker waits", read: { workers.waiting }) { $0 == .some }
         let (resting, isOver) = rest()
         defer { resting.cancel() }
         try await eventually("the last worker continues") { isOver.isSet }
         #expect(workers.waiting == .some)
         workers.wakeOne()
-        await waiting.value
+        try await waiting.value(until: "the other worker is woken")
     }
 
     @Test("A worker that rests continues at its deadline")
-    func deadline() async {
+    func deadline() async throws {
         let start = ContinuousClock.now
-        await workers.rest(until: start + .milliseconds(20))
+        try await withDeadline("the rest ended") { [workers] in await workers.rest(until: start + .milliseconds(20)) }
         #expect(workers.waiting == .none)
         #expect(.now - start >= .milliseconds(20))
     }
@@ -111,10 +111,10 @@ import Testing
     @Test("The stop signal wakes all workers, and from then on no worker waits")
     func stop() async throws {
         let waits = [Task { await workers.wait() }, Task { await workers.wait() }]
-        try await eventually("all workers wait") { workers.waiting == .all }
+        try await eventually("all workers wait", read: { workers.waiting }) { $0 == .all }
         stopSignal.set()
-        for wait in waits { await wait.value }
-        await workers.wait()
+        for wait in waits { try await wait.value(until: "all workers are woken") }
+        try await withDeadline("the wait ended after the stop signal") { [workers] in await workers.wait() }
         #expect(workers.waiting == .none)
     }
 
@@ -122,7 +122,7 @@ import Testing
     func decision() async throws {
         let (resting, isOver) = rest()
         defer { resting.cancel() }
-        try await eventually("one worker rests") { workers.waiting == .some }
+        try await eventually("one worker rests", read: { workers.waiting }) { $0 == .some }
         workers.noteDecision(by: 2, wakesAnother: false)
         #expect(workers.waiting == .some)
         workers.noteDecision(by: 2, wakesAnother: true)

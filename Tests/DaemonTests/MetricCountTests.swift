@@ -14,15 +14,8 @@ import Testing
         var configuration = DaemonConfiguration(connection: try ConnectionParameters(url: url))
         configuration.samplingInterval = .milliseconds(50)
         let metrics = PrometheusMetrics()
-        let daemon = Daemon(
-            configuration, metrics: metrics, logger: .silent
-        )
-        let running = Task { try await daemon.run() }
-        let result: Result<Void, any Error>
-        do { result = .success(try await body(metrics)) } catch { result = .failure(error) }
-        running.cancel()
-        try await running.value
-        try result.get()
+        let daemon = Daemon(configuration, metrics: metrics, logger: .silent)
+        try await whileRunning("the daemon", { try await daemon.run() }) { try await body(metrics) }
     }
 
     /// Waits until a metric has such a value.
@@ -48,9 +41,7 @@ import Testing
             FROM generate_series(1, 150) AS number
             """)
         try await withDaemon { metrics in
-            try await eventually("all requests are decided") {
-                try await connection.query("SELECT FROM brocot.move_requests").isEmpty
-            }
+            try await TestDatabase.current.waitUntilAllRequestsAreDecided()
             let logged = try await connection.query(
                 """
                 SELECT count(*) FILTER (WHERE rebalanced_rows > 0), coalesce(sum(rebalanced_rows), 0)::bigint

@@ -44,11 +44,11 @@ import Testing
         }
         if isCancelled {
             running.cancel()
-            await running.value
+            try await running.value(until: "the listener ended, which was cancelled")
         }
         stopSignal.set()
-        await running.value
-        await worker.value
+        try await running.value(until: "the listener ended")
+        try await worker.value(until: "the worker ended")
         try result.get()
     }
 
@@ -107,7 +107,7 @@ import Testing
             try await waitForQueries(5, connection)
             #expect(wakeUps() == before)
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
-            try await eventually("a worker is woken") { wakeUps() > before }
+            try await eventually("a worker is woken", read: wakeUps) { $0 > before }
         }
     }
 
@@ -128,7 +128,7 @@ import Testing
             let before = wakeUps()
             try await connection.execute(
                 script: "SET brocot.wake_daemons = off; SELECT brocot.move('l', 'a', last => true)")
-            try await eventually("a worker is woken") { wakeUps() > before }
+            try await eventually("a worker is woken", read: wakeUps) { $0 > before }
         }
     }
 
@@ -145,7 +145,7 @@ import Testing
             let before = wakeUps()
             try await connection.execute("SELECT brocot.move('l', 'a', last => true)")
             // The listener wakes a worker when it loses its connection too.
-            try await eventually("workers are woken for the request") { wakeUps() >= before + 2 }
+            try await eventually("workers are woken for the request", read: wakeUps) { $0 >= before + 2 }
         }
     }
 
@@ -154,12 +154,14 @@ import Testing
         let (health, recorder) = (DaemonHealth(), LogRecorder())
         let other = try await TestDatabase.current.connect()
         try await withListener(pollsRarely: true, health: health, recorder: recorder) { connection, _ in
-            try await eventually("the listener is ready") { health.reasonNotReady == nil }
+            try await eventually("the listener is ready", read: { health.reasonNotReady }) { $0 == nil }
             try await other.execute(script: "BEGIN; LOCK TABLE brocot.move_requests")
             try await connection.execute("NOTIFY brocot_move_requests")
             try await eventually("a poll was refused") { health.reasonNotReady != nil }
             try await other.execute(script: "COMMIT")
-            try await eventually("the listener is ready again", within: .seconds(30)) { health.reasonNotReady == nil }
+            try await eventually(
+                "the listener is ready again", within: .seconds(30), read: { health.reasonNotReady },
+                until: { $0 == nil })
             let end = try #require(
                 recorder.entries.last { $0.message == "the query for new requests works again" })
             let seconds = try #require(end.metadata["seconds"].flatMap { Int("\($0)") })

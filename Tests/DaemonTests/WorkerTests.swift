@@ -31,7 +31,7 @@ import Testing
         var session = try await WorkerSession(
             worker, on: TestDatabase.current.connect(), WorkerMemory(worker.logger, drains: false))
         let waiting = Task { await idleWorkers.wait() }
-        try await eventually("the other worker waits") { idleWorkers.waitingCount == 1 }
+        try await eventually("the other worker waits", read: { idleWorkers.waitingCount }) { $0 == 1 }
         defer { waiting.cancel() }
         try await body(&session)
         return idleWorkers.waitingCount == 0
@@ -79,6 +79,6 @@ import Testing
             try await !connection.query("SELECT FROM brocot.items WHERE list = 'good'").isEmpty
         }
         stopSignal.set()
-        #expect(await running.value == nil)
+        #expect(try await running.value(until: "the worker ended") == nil)
     }
 }

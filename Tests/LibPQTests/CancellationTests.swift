@@ -18,7 +18,7 @@ import Testing
         try await waitForStatement(containing: "pg_sleep", of: connection)
         let start = ContinuousClock.now
         task.cancel()
-        let error = try await task.value
+        let error = try await task.value(until: "the cancelled statement ended")
         // Far less than the statement would take. Usually it takes milliseconds, on a busy machine more.
         #expect(start.duration(to: .now) < .seconds(15))
         #expect(error.code == .cancelled)
@@ -44,7 +44,7 @@ import Testing
         }
         try await waitForStatement(containing: "pg_sleep", of: connection)
         task.cancel()
-        #expect(try await task.value.code == .cancelled)
+        #expect(try await task.value(until: "the cancelled transaction ended").code == .cancelled)
         #expect(await connection.transactionStatus == .idle)
         #expect(try await observer.query("SELECT * FROM numbers").isEmpty)
     }
@@ -61,7 +61,7 @@ import Testing
         }
         try await waitForStatement(containing: "pg_sleep", of: connection)
         task.cancel()
-        let error = try await postgresError { try await task.value }
+        let error = try await postgresError { try await task.value(until: "the cancelled unit of work ended") }
         #expect(error.code == .cancelled)
         #expect(error.sqlState == nil)
     }
@@ -77,7 +77,8 @@ import Testing
                 }
             }
         }
-        #expect(try await postgresError { try await task.value }.code == .cancelled)
+        let error = try await postgresError { try await task.value(until: "the cancelled transaction ended") }
+        #expect(error.code == .cancelled)
         #expect(try await connection.query("SELECT * FROM numbers").isEmpty)
     }
 
@@ -87,7 +88,8 @@ import Testing
             withUnsafeCurrentTask { $0?.cancel() }
             try await connection.run { connection in _ = try connection.query("SELECT pg_sleep(60)") }
         }
-        #expect(try await postgresError { try await task.value }.code == .cancelled)
+        let error = try await postgresError { try await task.value(until: "the cancelled task ended") }
+        #expect(error.code == .cancelled)
     }
 
     @Test("A cancellation stops only its own unit of work") func stopsOnlyItsUnitOfWork() async throws {
@@ -109,8 +111,9 @@ import Testing
         // A request to cancel would be a connection of its own, and the server takes connections in their order.
         for _ in 0..<3 { await (try await connect()).close() }
         try await observer.execute("SELECT pg_advisory_unlock(1)")
-        try await first.value
-        #expect(try await postgresError { try await second.value }.code == .cancelled)
+        try await first.value(until: "the first task has the lock")
+        let error = try await postgresError { try await second.value(until: "the second task ended") }
+        #expect(error.code == .cancelled)
     }
 
     @Test("A cancellation at any moment does not affect later statements") func anyMoment() async throws {
@@ -126,7 +129,7 @@ import Testing
             try await Task.sleep(for: pause)
             task.cancel()
             do {
-                try await task.value
+                try await task.value(until: "the cancelled statements ended")
             } catch {
                 #expect(PostgresError.Code.cancelled ~= error)
             }
@@ -156,7 +159,7 @@ import Testing
             withUnsafeCurrentTask { $0?.cancel() }
             return try await connection.query("SELECT 1")
         }
-        #expect(try await task.value.count == 1)
+        #expect(try await task.value(until: "the query ended").count == 1)
     }
 
     @Test(
@@ -176,7 +179,7 @@ import Testing
         proxy.freeze()
         let start = ContinuousClock.now
         task.cancel()
-        let error = try await task.value
+        let error = try await task.value(until: "the statement of the silent server ended")
         #expect(error.code == .cancelled)
         #expect(error.isConnectionLost)
         #expect(start.duration(to: .now) < .seconds(30))

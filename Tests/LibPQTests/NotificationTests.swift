@@ -53,9 +53,7 @@ import Testing
             }
         }
         _ = try #require(await request.reached(within: .seconds(60)))
-        let error = try await withDeadline("the test of notifications ended", within: .seconds(60)) {
-            try await test.value
-        }
+        let error = try await test.value(until: "the test of notifications ended", within: .seconds(60))
         #expect(error.code == .connectionFailed)
     }
 
@@ -67,17 +65,15 @@ import Testing
         defer { proxy.close() }
         let parameters = try ConnectionParameters(url: TestDatabase.current.url)
         let request = proxy.nextStop(.beforeRequest) { $0.text.contains("pg_backend_pid") }
-        let ended = Flag()
         let test = Task {
-            defer { ended.set() }
-            return try await postgresError {
+            try await postgresError {
                 _ = try await listener.receivesNotification(on: "news", from: parameters)
             }
         }
         _ = try #require(await request.reached(within: .seconds(60)))
         test.cancel()
-        try await eventually("the test of notifications ended") { ended.isSet }
-        #expect(try await test.value.code == .cancelled)
+        let error = try await test.value(until: "the test of notifications ended", within: .seconds(60))
+        #expect(error.code == .cancelled)
     }
 
     @Test("The notification of a slow server is waited for", .database(migrated: false, mostlyWaits: true))
@@ -145,13 +141,7 @@ import Testing
         }
         try await eventually("the wait begins") { begun.isSet }
         connection.wakeUp()
-        let received = try await withDeadline("the wake-up ended the current wait", within: .seconds(60)) {
-            try await withTaskCancellationHandler {
-                try await current.value
-            } onCancel: {
-                current.cancel()
-            }
-        }
+        let received = try await current.value(until: "the wake-up ended the current wait", within: .seconds(60))
         #expect(received == [])
         connection.wakeUp()
         _ = try await connection.query("SELECT 1")
@@ -172,7 +162,7 @@ import Testing
         }
         try await eventually("the wait begins") { begun.isSet }
         task.cancel()
-        #expect(try await postgresError { try await task.value }.code == .cancelled)
+        #expect(try await postgresError { try await task.value(until: "the cancelled wait ended") }.code == .cancelled)
         #expect(try await connection.query("SELECT 7")[0].decode(0) == 7)
     }
 }

@@ -1,6 +1,5 @@
 import FaultHarness
 import LibPQ
-import Logging
 import TestLimit
 import TestPostgres
 import Testing
@@ -26,8 +25,7 @@ struct PoolerLossTests {
         let proxy = try FaultProxy(serverPorts: [port])
         defer { proxy.close() }
         try await PgBouncer.run(.transaction, before: try url(through: proxy)) { pooler in
-            let connection = try await Connection.connect(
-                ConnectionParameters(url: pooler.url), logger: Logger(label: "LibPQTests"))
+            let connection = try await TestDatabase.connect(to: pooler.url)
             let insert: SQL = "INSERT INTO numbers VALUES (1) RETURNING number"
             let commit = proxy.nextStop(.beforeAnswer) { $0.text == "COMMIT" }
             async let error = postgresError {
@@ -51,8 +49,7 @@ struct PoolerLossTests {
                 CREATE TRIGGER end_session AFTER INSERT ON numbers FOR EACH ROW EXECUTE FUNCTION end_session()
                 """)
         try await PgBouncer.run(.transaction, before: TestDatabase.current.loopbackURL) { pooler in
-            let connection = try await Connection.connect(
-                ConnectionParameters(url: pooler.url), logger: Logger(label: "LibPQTests"))
+            let connection = try await TestDatabase.connect(to: pooler.url)
             let insert: SQL = "INSERT INTO numbers VALUES (1) RETURNING number"
             let error = try await postgresError {
                 _ = try await connection.run { connection in try connection.transaction(of: insert) }

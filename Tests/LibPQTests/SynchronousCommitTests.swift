@@ -23,10 +23,15 @@ struct SynchronousCommitTests {
         try await connect().execute("CREATE TABLE numbers (number bigint)")
     }
 
-    private func waitsForStandby(_ process: Int32) async throws -> Bool {
-        try await !TestDatabase.current.observer.query(
-            "SELECT FROM pg_stat_activity WHERE pid = \(process) AND wait_event = 'SyncRep'"
-        ).isEmpty
+    /// Waits until the session waits for the standby.
+    private func waitUntilCommitWaits(_ process: Int32) async throws {
+        let observer = try await TestDatabase.current.observer
+        try await eventually("COMMIT waits for the standby") {
+            try await observer.query("SELECT wait_event FROM pg_stat_activity WHERE pid = \(process)")
+                .map { try $0.decode(0, as: String?.self) }
+        } until: {
+            $0 == ["SyncRep"]
+        }
     }
 
     @Test("A cancelled task does not end the wait, and is told that the outcome is unknown", arguments: [true, false])
@@ -39,13 +44,13 @@ struct SynchronousCommitTests {
         let task = Task {
             try await postgresError { try await insert(on: connection, isSingleStatement: isSingleStatement) }
         }
-        try await eventually("COMMIT waits") { try await waitsForStandby(process) }
+        try await waitUntilCommitWaits(process)
         let start = ContinuousClock.now
         task.cancel()
-        let error = try await task.value
+        let error = try await task.value(until: "the cancelled COMMIT ended")
         #expect(error.code == .commitOutcomeUnknown && error.isConnectionLost)
         #expect(start.duration(to: .now) < .seconds(30))
-        #expect(try await waitsForStandby(process))
+        try await waitUntilCommitWaits(process)
     }
 
     @Test("A cancellation that reaches COMMIT instead of the single statement before it makes the outcome unknown")
@@ -58,9 +63,9 @@ struct SynchronousCommitTests {
         // The answer to the statement is held back too. So the client believes that it cancels the statement.
         let answer = proxy.nextStop(.beforeAnswer) { $0.text == "COMMIT" }
         let task = Task { try await postgresError { try await insert(on: connection, isSingleStatement: true) } }
-        try await eventually("COMMIT waits") { try await waitsForStandby(connection.backendProcessIdentifier) }
+        try await waitUntilCommitWaits(connection.backendProcessIdentifier)
         task.cancel()
         try #require(await answer.reached(within: .seconds(60))).proceed()
-        #expect(try await task.value.code == .commitOutcomeUnknown)
+        #expect(try await task.value(until: "the cancelled COMMIT ended").code == .commitOutcomeUnknown)
     }
 }

@@ -9,6 +9,7 @@ func connect(
     _ change: (inout ConnectionParameters) -> Void = { _ in }, logger: Logger = Logger(label: "LibPQTests")
 ) async throws -> Connection {
     var parameters = try ConnectionParameters(url: TestDatabase.current.url)
+    parameters.answerTimeout = TestDatabase.longestStatement
     change(&parameters)
     return try await Connection.connect(parameters, logger: logger)
 }
@@ -19,6 +20,7 @@ func connectThroughProxy(
     _ change: (inout ConnectionParameters) -> Void = { _ in }
 ) async throws -> (connection: Connection, proxy: FaultProxy) {
     var parameters = try ConnectionParameters(url: TestDatabase.current.loopbackURL)
+    parameters.answerTimeout = TestDatabase.longestStatement
     let port = try #require(parameters["port"].flatMap { UInt16($0) })
     let proxy = try FaultProxy(serverPorts: [port])
     parameters["port"] = "\(proxy.ports[0])"
@@ -50,8 +52,9 @@ func waitForStatement(containing text: String, of connection: Connection) async 
     let observer = try await TestDatabase.current.observer
     let process = connection.backendProcessIdentifier
     try await eventually("session \(process) runs \(text)") {
-        try await !observer.query(
-            "SELECT FROM pg_stat_activity WHERE pid = \(process) AND state = 'active' AND position(\(text) IN query) > 0"
-        ).isEmpty
+        try await observer.query("SELECT concat_ws(' ', state, query) FROM pg_stat_activity WHERE pid = \(process)")
+            .map { try $0.decode(0, as: String.self) }
+    } until: { activity in
+        activity.contains { $0.hasPrefix("active ") && $0.contains(text) }
     }
 }

@@ -91,9 +91,10 @@ import Testing
             }
         }
         try await eventually("the trial sleeps", within: .seconds(20)) {
-            try await !other.query(
-                "SELECT FROM pg_stat_activity WHERE pid = \(process) AND wait_event = 'PgSleep'"
-            ).isEmpty
+            try await other.query("SELECT wait_event FROM pg_stat_activity WHERE pid = \(process)")
+                .map { try $0.decode(0, as: String?.self) }
+        } until: {
+            $0 == ["PgSleep"]
         }
         _ = try await other.query("SELECT pg_terminate_backend(\(process))")
         do {

@@ -41,7 +41,7 @@ struct LocalClusterTests {
             withUnsafeCurrentTask { $0?.cancel() }
             try await cluster.start()
         }
-        _ = await starting.result
+        _ = try await starting.result(until: "the cancelled start ended")
         let process = await cluster.serverProcess
         await cluster.shutDown()
         if let process { #expect(kill(process, 0) != 0) }
@@ -252,9 +252,11 @@ private func withCluster(
 /// What `psql` prints for one statement, or nil if it fails.
 func query(_ sql: String, at url: String) async throws -> String? {
     let psql = try await PostgresInstallation.locate().program("psql")
-    let result = try await run(
-        .path(.init(psql)), arguments: ["-X", "-w", "-A", "-t", "-q", "-c", sql, url],
-        output: .string(limit: 65_536), error: .discarded)
+    let result = try await withDeadline("psql ended") {
+        try await run(
+            .path(.init(psql)), arguments: ["-X", "-w", "-A", "-t", "-q", "-c", sql, url],
+            output: .string(limit: 65_536), error: .discarded)
+    }
     guard result.terminationStatus.isSuccess else { return nil }
     return result.standardOutput.split(separator: "\n").joined(separator: "\n")
 }

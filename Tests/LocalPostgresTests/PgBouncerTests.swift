@@ -14,21 +14,19 @@ struct PgBouncerTests {
     func passesOn(overTCP: Bool) async throws {
         let database = TestDatabase.current
         try await PgBouncer.run(.session, before: overTCP ? database.loopbackURL : database.url) { pooler in
-            let parameters = try ConnectionParameters(url: pooler.url)
-            let before = try await Connection.connect(parameters, logger: .silent)
+            let before = try await TestDatabase.connect(to: pooler.url)
             #expect(try await name(on: before) == database.name)
             try await pooler.restart()
             await #expect(throws: PostgresError.self) { try await name(on: before) }
-            #expect(try await name(on: .connect(parameters, logger: .silent)) == database.name)
+            #expect(try await name(on: TestDatabase.connect(to: pooler.url)) == database.name)
         }
     }
 
     @Test("PgBouncer in transaction mode gives each transaction any free session")
     func poolsTransactions() async throws {
         try await PgBouncer.run(.transaction, before: TestDatabase.current.url) { pooler in
-            let parameters = try ConnectionParameters(url: pooler.url)
-            let first = try await Connection.connect(parameters, logger: .silent)
-            let second = try await Connection.connect(parameters, logger: .silent)
+            let first = try await TestDatabase.connect(to: pooler.url)
+            let second = try await TestDatabase.connect(to: pooler.url)
             let process: SQL = "SELECT pg_backend_pid()"
             let sessions = [
                 try await first.query(process).single().decode(0, as: Int.self),

@@ -70,7 +70,7 @@ import Testing
                 ).single().decode(0, as: String.self)
             }, until: { $0 == "idle" })
         waiting.cancel()
-        await #expect(throws: MigrationError.self) { try await waiting.value }
+        await #expect(throws: MigrationError.self) { try await waiting.value(until: "the cancelled migration ended") }
     }
 
     @Test("A migration is applied once if several migrators run at the same time") func neverAppliesAMigrationTwice()
@@ -144,7 +144,7 @@ import Testing
         }
         try await eventually("the program was told who has the lock") { waits.withLock { !$0.isEmpty } }
         try await holder.execute(script: "COMMIT")
-        #expect(try await migrated.value.map(\.version) == [2])
+        #expect(try await migrated.value(until: "the migration ended").map(\.version) == [2])
         #expect(announced.withLock { $0 } == [2])
         // Once, although it was tried again. The other session may have had the lock too at that moment.
         let told = waits.withLock { $0 }
@@ -188,7 +188,7 @@ import Testing
             try await other.execute(script: "SET lock_timeout = '30s'; TABLE brocot.a")
         }
         try await holder.execute(script: "COMMIT")
-        #expect(try await migrated.value.map(\.version) == [2])
+        #expect(try await migrated.value(until: "the migration ended").map(\.version) == [2])
     }
 
     @Test("A migration that does not get the lock of a table outside of schema brocot names no session")

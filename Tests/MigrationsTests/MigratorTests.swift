@@ -45,14 +45,9 @@ import Testing
         let migrator = Migrator(connection: connection)
         kill(connection.backendProcessIdentifier, SIGSTOP)
         defer { kill(connection.backendProcessIdentifier, SIGCONT) }
-        let ended = Flag()
-        let task = Task {
-            defer { ended.set() }
-            try await migrator.refuseStandby()
-        }
+        let task = Task { try await migrator.refuseStandby() }
         task.cancel()
-        try await eventually("the question ended") { ended.isSet }
-        let error = await #expect(throws: MigrationError.self) { try await task.value }
+        let error = await #expect(throws: MigrationError.self) { try await task.value(until: "the question ended") }
         guard case .cancelled? = error else {
             Issue.record("threw \(error.map { "\($0)" } ?? "nothing")")
             return

@@ -41,7 +41,9 @@ struct LockedRowsTests {
         try await fixture.connection.execute(script: "SET log_lock_waits = on; SET deadlock_timeout = '1ms'")
         try await eventually("the other lists are done", pause: .zero) {
             _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
-            return try await fixture.connection.query("SELECT FROM brocot.move_requests").count <= locked.count
+            return try await fixture.pendingIDs().count
+        } until: {
+            $0 <= locked.count
         }
         let pending = try await fixture.connection.query("SELECT list FROM brocot.move_requests")
         #expect(Set(try pending.map { try $0.decode(0, as: String.self) }) == Set(locked))
@@ -50,7 +52,9 @@ struct LockedRowsTests {
         try await app.execute(script: "COMMIT")
         try await eventually("those lists are done", pause: .zero) {
             _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
-            return try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty
+            return try await fixture.pendingIDs()
+        } until: {
+            $0.isEmpty
         }
         #expect(try await fixture.lists(of: relation)["l7"] == ["x", "y"])
     }
@@ -111,7 +115,9 @@ struct LockedRowsTests {
         await other.close()
         try await eventually("the change of list is applied") {
             _ = try await worker.runTurnDespiteTimeout(on: fixture.connection)
-            return try await fixture.connection.query("SELECT FROM brocot.move_requests").isEmpty
+            return try await fixture.pendingIDs()
+        } until: {
+            $0.isEmpty
         }
         #expect(try await fixture.lists(of: "cards") == ["b": items])
     }
@@ -136,12 +142,12 @@ struct LockedRowsTests {
         #expect(!refused.hasDecisions && refused.decisions.failures.isEmpty)
         #expect(refused.unavailable == [list])
         // On a busy machine, an attempt may end before anybody sees that it waits.
-        async let decided: Void = eventually("the request is applied") {
-            try await fixture.runBatch(.waitingFor(list)).decisions.applied == 1
-        }
+        async let decided = eventually(
+            "the request is applied", read: { try await fixture.runBatch(.waitingFor(list)).decisions.applied },
+            until: { $0 == 1 })
         try await TestDatabase.current.waitUntilBlocked(fixture.connection, by: other)
         try await other.execute(script: "COMMIT")
-        try await decided
+        _ = try await decided
     }
 
     @Test("A transaction that has waited for a list waits for other locks no longer than any other transaction")

@@ -176,7 +176,7 @@ struct MisbehavingTriggerTests {
         try await other.execute("DELETE FROM brocot.move_requests WHERE id = \(ids[2])")
         try await other.execute(script: "COMMIT")
         // This batch may fail. Later ones decide the other requests.
-        _ = await batches.result
+        _ = try await batches.result(until: "the batches ended")
         try await holder.execute(script: "COMMIT")
         try await fixture.drain()
         #expect(try await fixture.outcomes() == [ids[0]: nil, ids[1]: nil])
@@ -257,7 +257,9 @@ struct MisbehavingTriggerTests {
         var worker = QueueWorker()
         try await eventually("the request of the other list is decided") {
             _ = try? await worker.runTurn(on: session)
-            return try await fixture.outcomes()[healthy] != nil
+            return try await fixture.outcomes()
+        } until: {
+            $0[healthy] != nil
         }
         #expect(try await fixture.outcomes() == [healthy: nil])
     }

@@ -188,10 +188,12 @@ struct MoveNowConcurrencyTests {
         try await eventually("all other sessions have ended") {
             try await connection.query(
                 """
-                SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-                    AND backend_type = 'client backend'
+                SELECT concat_ws(' ', pid, state, query) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
                 """
-            ).isEmpty
+            ).map { try $0.decode(0, as: String.self) }
+        } until: {
+            $0.isEmpty
         }
         return try await connection.query(
             "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")[0].decode(0)

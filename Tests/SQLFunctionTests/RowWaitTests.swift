@@ -25,7 +25,7 @@ struct RowWaitTests {
         }
         try await caller.waitUntilLocked("brocot.\(function)", or: hasEnded)
         try await body()
-        return await call.value
+        return try await call.value(until: "the call ended")
     }
 
     // MARK: Rows of a user's table
@@ -65,7 +65,7 @@ struct RowWaitTests {
         }
         try await caller.waitUntilLocked("brocot.apply_pending", or: hasEnded)
         try await application.execute(script: "UPDATE tasks SET board = board WHERE id = 10; COMMIT")
-        #expect(try await call.value == 1)
+        #expect(try await call.value(until: "the call ended") == 1)
         let pending = try await caller.connection.query("SELECT items[1] FROM brocot.move_requests").single()
         #expect(try pending.decode(0, as: String.self) == "5")
         #expect(try await caller.applyPending() == 1)
@@ -89,7 +89,7 @@ struct RowWaitTests {
             ($0.first ?? nil).map { $0 > "00:00:00.5" } ?? false
         }
         try await application.execute(script: "COMMIT")
-        try await call.value
+        try await call.value(until: "the call ended")
         let first = try await caller.connection.query("SELECT id::text FROM tasks ORDER BY rank LIMIT 1").single()
         #expect(try first.decode(0, as: String.self) == "5")
     }

@@ -26,7 +26,7 @@ struct CallsDuringMigrationTests {
         try await eventually("the migration waits, or has ended") { mayGoOn.isSet }
         try await holder.execute(script: "COMMIT")
         _ = try await call
-        #expect(try await !migration.value.isEmpty)
+        #expect(try await !migration.value(until: "the migration ended").isEmpty)
         let order = try await caller.query("SELECT string_agg(id::text, ' ' ORDER BY rank) FROM tasks").single()
         #expect(try order.decode(0, as: String.self) == "2 1 3")
     }

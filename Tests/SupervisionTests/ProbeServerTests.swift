@@ -70,7 +70,9 @@ import Testing
             }
             for _ in 0..<5 { #expect(try await HTTPProbe.get("/small", port: port).status == 200) }
             try await eventually("the oldest connections are closed") {
-                clients.prefix(ProbeServer.mostConnections).allSatisfy { $0.isClosed() }
+                clients.prefix(ProbeServer.mostConnections).count { !$0.isClosed() }
+            } until: {
+                $0 == 0
             }
             #expect(clients.suffix(10).allSatisfy { !$0.isClosed() })
         }
@@ -80,17 +82,18 @@ import Testing
     func pausesAfterRefusal() async throws {
         let address = try #require(ProbeAddress("127.0.0.1:0"))
         let server = try await ProbeServer.start(at: address, routes: ["/small": { ProbeAnswer(body: "small") }])
-        let running = Task { try await server.run() }
         let channel = server.channel
-        let accepts = try await channel.eventLoop.submit {
-            channel.pipeline.syncOperations.fireErrorCaught(IOError(errnoCode: EMFILE, reason: "accept"))
-            return try channel.syncOptions?.getOption(.autoRead)
-        }.get()
-        #expect(accepts == false)
-        try await eventually("the server accepts connections again") { try await channel.getOption(.autoRead).get() }
-        #expect(try await HTTPProbe.get("/small", port: UInt16(server.port)).status == 200)
-        running.cancel()
-        try await running.value
+        try await whileRunning("the server", { try await server.run() }) {
+            let accepts = try await channel.eventLoop.submit {
+                channel.pipeline.syncOperations.fireErrorCaught(IOError(errnoCode: EMFILE, reason: "accept"))
+                return try channel.syncOptions?.getOption(.autoRead)
+            }.get()
+            #expect(accepts == false)
+            try await eventually("the server accepts connections again") {
+                try await channel.getOption(.autoRead).get()
+            }
+            #expect(try await HTTPProbe.get("/small", port: UInt16(server.port)).status == 200)
+        }
     }
 
     private func withServer(patience: Duration = .seconds(60), _ body: (UInt16) async throws -> Void) async throws {
@@ -98,15 +101,7 @@ import Testing
         let server = try await ProbeServer.start(
             at: address,
             routes: ["/small": { ProbeAnswer(body: "small") }], patience: patience)
-        let running = Task { try await server.run() }
-        do {
-            try await body(UInt16(server.port))
-        } catch {
-            running.cancel()
-            throw error
-        }
-        running.cancel()
-        try await running.value
+        try await whileRunning("the server", { try await server.run() }) { try await body(UInt16(server.port)) }
     }
 }
 
@@ -139,12 +134,13 @@ private final class RawConnection {
     /// The received text up to this text; less if the other side closes the connection before.
     func receive(until text: String) async throws -> String {
         var received = ""
-        try await eventually("\"\(text)\" is received, or the connection is closed", pause: .milliseconds(5)) {
+        return try await eventually("\"\(text)\" is received, or the connection is closed", pause: .milliseconds(5)) {
             var buffer = [UInt8](repeating: 0, count: 65_536)
             let count = recv(descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT))
             if count > 0 { received += String(decoding: buffer[..<count], as: UTF8.self) }
-            return received.contains(text) || count == 0 || (count < 0 && errno != EAGAIN)
-        }
-        return received
+            return (text: received, isClosed: count == 0 || (count < 0 && errno != EAGAIN))
+        } until: {
+            $0.isClosed || $0.text.contains(text)
+        }.text
     }
 }

@@ -20,6 +20,7 @@ actor DatabaseLimit {
         await release()
     }
 
+    /// Waits without a deadline, because each test ends that has a permit.
     private func acquire() async {
         if permits > 0 {
             permits -= 1

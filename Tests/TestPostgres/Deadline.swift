@@ -23,3 +23,42 @@ package func withDeadline<Value: Sendable>(
         return value
     }
 }
+
+extension Task where Success: Sendable {
+    /// What the task returns or throws, in time. Afterwards it is cancelled: where it was too slow, or where the caller is cancelled. Nobody waits
+    /// for it then, because it need not react to that. So this is not for a task that others wait for, too.
+    ///
+    /// - Parameters:
+    ///   - expectation: What shall be over in time, for the message.
+    ///   - limit: How long that may take.
+    /// - Returns: The task's result.
+    /// - Throws: ``NotInTime``, or `CancellationError` where the caller is cancelled.
+    package func result(until expectation: String, within limit: Duration = .seconds(180)) async throws -> Result<
+        Success, Failure
+    > {
+        let (results, end) = AsyncStream.makeStream(of: Result<Success, Failure>.self)
+        Task<Void, Never> { end.yield(await self.result) }
+        defer { cancel() }
+        return try await withDeadline(expectation, within: limit) {
+            guard let result = await results.first(where: { _ in true }) else { throw _Concurrency.CancellationError() }
+            return result
+        }
+    }
+
+    /// What the task returns, in time: see ``result(until:within:)``.
+    package func value(until expectation: String, within limit: Duration = .seconds(180)) async throws -> Success {
+        try await result(until: expectation, within: limit).get()
+    }
+}
+
+/// Does `body` while something runs that ends only when it is cancelled, such as a daemon. Then it is cancelled, and has to end in time.
+package func whileRunning<Value>(
+    _ name: String, _ run: @escaping @Sendable () async throws -> Void, _ body: () async throws -> Value
+) async throws -> Value {
+    let running = Task { try await run() }
+    let result: Result<Value, any Error>
+    do { result = .success(try await body()) } catch { result = .failure(error) }
+    running.cancel()
+    try await running.value(until: "\(name) ended, which was cancelled")
+    return try result.get()
+}

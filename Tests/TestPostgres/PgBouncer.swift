@@ -154,7 +154,11 @@ package actor PgBouncer {
     package func stop() async {
         guard let process else { return }
         kill(process, SIGKILL)
-        _ = await termination?.result
+        do {
+            try await termination?.value(until: "PgBouncer ended, which was killed")
+        } catch {
+            Issue.record(error)
+        }
         self.process = nil
     }
 

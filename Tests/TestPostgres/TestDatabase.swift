@@ -41,9 +41,17 @@ package struct TestDatabase: Sendable {
     }
 
     /// A new connection, as the superuser. It closes when nobody holds it, or when the test ends.
-    package func connect() async throws -> Connection {
-        try await Administration.connect(to: url)
+    package func connect() async throws -> Connection { try await Self.connect(to: url) }
+
+    /// A new connection to any database. A statement that never answers ends the connection, and so the test.
+    package static func connect(to url: String) async throws -> Connection {
+        var parameters = try ConnectionParameters(url: url)
+        parameters.answerTimeout = longestStatement
+        return try await Connection.connect(parameters, logger: .silent)
     }
+
+    /// Far longer than any statement of a test takes.
+    package static let longestStatement = Duration.seconds(600)
 
     /// A connection of the superuser for looks from outside, and for statements that need no session of their own: no setting, no lock, no
     /// open transaction. The test's first use opens it, and later ones use it again, because to open one takes longer than most statements.
@@ -62,7 +70,7 @@ private actor Observation {
             return connection
         }
         let connecting = Task {
-            let connection = try await Administration.connect(to: url)
+            let connection = try await TestDatabase.connect(to: url)
             try await connection.execute("SET search_path = public")
             return connection
         }

@@ -45,5 +45,5 @@ package struct TestRole: Sendable {
     }
 
     /// A new connection to the test's database, as this role.
-    package func connect() async throws -> Connection { try await Administration.connect(to: url) }
+    package func connect() async throws -> Connection { try await TestDatabase.connect(to: url) }
 }

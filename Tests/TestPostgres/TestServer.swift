@@ -98,6 +98,9 @@ actor SharedServer {
     /// A standby, whose primary is gone for good.
     static let standby = SharedServer(SharedServer.startStandby)
 
+    /// A test that is cancelled waits on, because others need the same.
+    private static let longestPreparation = Duration.seconds(600)
+
     private let start: @Sendable () async throws -> LocalCluster
     private var starting: Task<LocalCluster, any Error>?
     private var databaseCount = 0
@@ -134,7 +137,7 @@ actor SharedServer {
 
     private func makeOnce(_ name: String, _ make: @escaping @Sendable () async throws -> Void) async throws {
         if let making = making[name] { return try await making.value }
-        let task = Task { try await make() }
+        let task = Task { try await withDeadline("\(name) is made", within: Self.longestPreparation, make) }
         making[name] = task
         try await task.value
     }
@@ -142,7 +145,7 @@ actor SharedServer {
     private func make(_ template: DatabaseTemplate, _ complete: (Connection) async throws -> Void) async throws {
         let (name, cluster) = (template.rawValue, try await cluster())
         try await execute(TestServer.creation(of: name, .migrated))
-        let connection = try await Administration.connect(to: cluster.url(database: name))
+        let connection = try await TestDatabase.connect(to: cluster.url(database: name))
         try await complete(connection)
         // The server refuses to copy a database while somebody is connected to it.
         await connection.close()
@@ -171,7 +174,7 @@ actor SharedServer {
 
     /// A connection that belongs to no test.
     func connect() async throws -> Connection {
-        try await Administration.connect(to: cluster().url(database: "postgres"))
+        try await TestDatabase.connect(to: cluster().url(database: "postgres"))
     }
 
     /// The data of a stopped server. They are in the folder of the shared server, which deletes them at its end.
@@ -181,7 +184,9 @@ actor SharedServer {
 
     func cluster() async throws -> LocalCluster {
         if let starting { return try await starting.value }
-        let starting = Task { [start] in try await start() }
+        let starting = Task { [start] in
+            try await withDeadline("a server that tests share is started", within: Self.longestPreparation, start)
+        }
         self.starting = starting
         return try await starting.value
     }
@@ -218,7 +223,7 @@ actor SharedServer {
         let cluster = try await startPrepared(settings: [:])
         do {
             try await TestServer.createMigratedDatabase(databaseOfStandby, on: cluster)
-            let connection = try await Administration.connect(to: cluster.url(database: databaseOfStandby))
+            let connection = try await TestDatabase.connect(to: cluster.url(database: databaseOfStandby))
             try await connection.execute(
                 script: """
                     CREATE TABLE tasks (id bigint PRIMARY KEY);

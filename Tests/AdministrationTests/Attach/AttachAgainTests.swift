@@ -163,11 +163,12 @@ import Testing
                 .remove(on: fixture.connection, logger: .silent)
         }
         let observer = try await TestDatabase.current.observer
-        try await eventually("all other ranks are removed") {
-            try await observer.query("SELECT count(rank) FROM tasks").single().decode(0, as: Int.self) <= 502
-        }
+        try await eventually(
+            "all other ranks are removed",
+            read: { try await observer.query("SELECT count(rank) FROM tasks").single().decode(0, as: Int.self) },
+            until: { $0 <= 502 })
         try await other.execute(script: "COMMIT")
-        #expect(try await removing.value == 500)
+        #expect(try await removing.value(until: "the equal ranks are removed") == 500)
         #expect(
             try await fixture.texts("SELECT count(rank) || ' ' || count(DISTINCT rank) FROM tasks") == ["\"500 500\""])
     }
@@ -189,7 +190,7 @@ import Testing
         #expect(
             entries[0].metadata["holder"] == "process \(other.backendProcessIdentifier) (user postgres, editor)")
         try await other.execute(script: "COMMIT")
-        #expect(try await removing.value == 1)
+        #expect(try await removing.value(until: "the equal ranks are removed") == 1)
         #expect(recorder.entries.count == 1)
     }
 

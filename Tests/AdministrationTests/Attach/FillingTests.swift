@@ -92,7 +92,7 @@ import Testing
                 if done > 300 { withUnsafeCurrentTask { $0?.cancel() } }
             }
         }
-        await #expect(throws: AttachError.self) { try await task.value }
+        await #expect(throws: AttachError.self) { try await task.value(until: "the cancelled filling ended") }
         let placed = try await fixture.texts("SELECT count(rank) FROM tasks")
         #expect(placed != ["0"] && placed != ["1000"])
         let rest = try await filling.rowsToPlace(placingAll: false)
@@ -139,7 +139,7 @@ import Testing
             read: { try await observer.query("SELECT count(rank) FROM tasks").single().decode(0, as: Int.self) },
             until: { $0 >= 998 })
         try await other.execute(script: "COMMIT")
-        _ = try await task.value
+        _ = try await task.value(until: "the rows are placed")
         #expect(try await fixture.texts(isAsOrdered) == ["t"])
     }
 
@@ -157,7 +157,7 @@ import Testing
         #expect(
             entries[0].metadata["holder"] == "process \(other.backendProcessIdentifier) (user postgres, editor)")
         try await other.execute(script: "COMMIT")
-        _ = try await task.value
+        _ = try await task.value(until: "the rows are placed")
         #expect(recorder.entries.count == 1)
     }
 
@@ -178,7 +178,7 @@ import Testing
         try await TestDatabase.current.waitUntilBlocked(fixture.connection, by: other)
         try await other.execute(script: "UPDATE tasks SET project_id = 2 WHERE id = 9")
         try await other.execute("SELECT pg_advisory_unlock(1)")
-        _ = try await filling.value
+        _ = try await filling.value(until: "the rows are placed")
         #expect(
             try await fixture.texts("SELECT string_agg(id || '', ' ' ORDER BY rank) FROM tasks WHERE project_id = 1")
                 == ["\"1 2 3 4 5 6 7 8 10\""])
@@ -217,18 +217,14 @@ import Testing
                 }
             }
         }
-        let outcome = await Task {
-            let before = try await eventually("each session moves rows", read: { moves.all }) {
-                $0.allSatisfy { $0 > 0 }
-            }
-            try await fixture.attach()
-            return moves.all.reduce(0, +) - before.reduce(0, +)
-        }.result
+        defer { for writer in writers { writer.cancel() } }
+        let before = try await eventually("each session moves rows", read: { moves.all }) { $0.allSatisfy { $0 > 0 } }
+        try await fixture.attach()
+        #expect(moves.all.reduce(0, +) > before.reduce(0, +), "no row was moved meanwhile")
         for writer in writers {
             writer.cancel()
-            _ = await writer.result
+            _ = try await writer.result(until: "the session ended that moves rows")
         }
-        #expect(try outcome.get() > 0, "no row was moved meanwhile")
         let isUnasked = """
             SELECT count(*) FROM tasks WHERE rank IS NULL AND NOT EXISTS (
                 SELECT FROM brocot.move_requests WHERE list = tasks.project_id::text AND tasks.id::text = ANY (items))

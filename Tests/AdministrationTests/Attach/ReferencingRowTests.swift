@@ -56,7 +56,7 @@ import Testing
         }
         try await TestDatabase.current.waitUntilBlocked(mover, by: open)
         try await open.execute(script: "UPDATE tasks SET comments = 1 WHERE id = 1; COMMIT")
-        try await move.value
+        try await move.value(until: "the move ended")
         #expect(
             try await fixture.texts("SELECT concat(project_id, '-', comments) FROM tasks WHERE id = 1")
                 == ["2-1"])

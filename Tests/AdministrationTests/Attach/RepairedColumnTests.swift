@@ -115,7 +115,7 @@ import Testing
                 .isEmpty
         }
         try await holder.execute(script: "COMMIT")
-        let error = await #expect(throws: PostgresError.self) { try await moved.value }
+        let error = await #expect(throws: PostgresError.self) { try await moved.value(until: "the move ended") }
         // Without the column, this name means an aggregate function of the server.
         #expect(error?.sqlState?.rawValue == "42809", "\(String(describing: error))")
         _ = try await repaired

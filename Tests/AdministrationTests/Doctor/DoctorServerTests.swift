@@ -118,9 +118,7 @@ import Testing
     func harmlessTransactions() async throws {
         let database = TestDatabase.current
         let vacuuming = try await database.connect()
-        let other = try await Connection.connect(
-            ConnectionParameters(url: await database.cluster.url(database: "postgres")),
-            logger: Logger(label: "DoctorServerTests"))
+        let other = try await TestDatabase.connect(to: await database.cluster.url(database: "postgres"))
         for preparation in ["PREPARE TRANSACTION 'elsewhere'", "SELECT 1"] {
             try await other.execute(
                 script: "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_current_xact_id(); \(preparation)")
@@ -137,7 +135,7 @@ import Testing
         let horizon = try await examination(oldTransaction: .zero).first { $0.check == "dead rows" }
         #expect(try await !database.observer.query("SELECT FROM pg_stat_progress_vacuum").isEmpty)
         try await database.observer.execute("SELECT pg_cancel_backend(\(vacuuming.backendProcessIdentifier))")
-        _ = await vacuum.result
+        _ = try await vacuum.result(until: "the cancelled VACUUM ended")
         try await other.execute("ROLLBACK")
         try await other.execute("ROLLBACK PREPARED 'elsewhere'")
         await other.close()

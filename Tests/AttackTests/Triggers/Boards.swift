@@ -39,9 +39,10 @@ enum Boards {
                 """)
             try await Task.sleep(for: .milliseconds(20))
         }
-        try await eventually("the moves of good boards are decided", within: .seconds(120)) {
-            try await connection.query("SELECT FROM brocot.move_requests WHERE list LIKE 'good%'").isEmpty
-        }
+        try await eventually(
+            "the moves of good boards are decided", within: .seconds(120),
+            read: { try await connection.query("SELECT FROM brocot.move_requests WHERE list LIKE 'good%'").count },
+            until: { $0 == 0 })
     }
 
     /// The 99th percentile of the time from the request to the decision, for moves of good boards.

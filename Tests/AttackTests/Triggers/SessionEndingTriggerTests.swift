@@ -22,12 +22,8 @@ struct SessionEndingTriggerTests {
         let parameters = try ConnectionParameters(url: TestDatabase.current.url)
         var configuration = DaemonConfiguration(connection: parameters)
         configuration.queue.idleTimeout = .seconds(5)
-        let daemon = Task { [configuration] in try await Daemon(configuration, logger: .silent).run() }
-        let result: Result<Void, any Error>
-        do { result = .success(try await body()) } catch { result = .failure(error) }
-        daemon.cancel()
-        try await daemon.value
-        try result.get()
+        let daemon = Daemon(configuration, logger: .silent)
+        try await whileRunning("the daemon", { try await daemon.run() }, body)
     }
 
     @Test("A trigger that ends the daemon's session or never returns delays no other board", arguments: triggers)
@@ -38,9 +34,7 @@ struct SessionEndingTriggerTests {
             try await Boards.moveGoodCards(on: connection)
             #expect(try await connection.query("SELECT FROM brocot.move_requests").count == Self.boards)
             try await connection.execute(script: "DROP TRIGGER misbehave ON cards")
-            try await eventually("the requests of bad boards are decided", within: .seconds(120)) {
-                try await connection.query("SELECT FROM brocot.move_requests").isEmpty
-            }
+            try await TestDatabase.current.waitUntilAllRequestsAreDecided()
         }
         #expect(try await Boards.slowestUsualMove(on: connection) < bound)
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)

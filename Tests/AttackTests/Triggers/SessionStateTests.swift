@@ -29,25 +29,25 @@ struct SessionStateTests {
         try await connection.execute(script: Self.triggers)
         var configuration = DaemonConfiguration(connection: try ConnectionParameters(url: TestDatabase.current.url))
         configuration.workers = 1
-        let daemon = Task { [configuration] in try await Daemon(configuration, logger: .silent).run() }
-        for list in ["sick", "victim"] {
-            try await connection.execute("SELECT brocot.move(\(list), 'a', last => true)")
-            try await eventually("the request of list \(list) is decided") {
-                try await connection.query("SELECT FROM brocot.move_requests").isEmpty
+        let daemon = Daemon(configuration, logger: .silent)
+        try await whileRunning("the daemon", { try await daemon.run() }) {
+            for list in ["sick", "victim"] {
+                try await connection.execute("SELECT brocot.move(\(list), 'a', last => true)")
+                try await TestDatabase.current.waitUntilAllRequestsAreDecided()
+            }
+            try await connection.execute("SELECT brocot.move('sick', 'b', last => true)")
+            try await eventually("the daemon's sessions keep no advisory lock") {
+                try await connection.query(
+                    """
+                    SELECT concat('lock ', objid) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+                    WHERE locktype = 'advisory' AND datname = current_database()
+                    UNION ALL SELECT concat('request ', id) FROM brocot.move_requests
+                    """
+                ).map { try $0.decode(0, as: String.self) }
+            } until: {
+                $0.isEmpty
             }
         }
-        try await connection.execute("SELECT brocot.move('sick', 'b', last => true)")
-        try await eventually("the daemon's sessions keep no advisory lock") {
-            try await connection.query(
-                """
-                SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database
-                WHERE locktype = 'advisory' AND datname = current_database()
-                UNION ALL SELECT FROM brocot.move_requests
-                """
-            ).isEmpty
-        }
-        daemon.cancel()
-        try await daemon.value
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)
     }
 }

@@ -21,27 +21,21 @@ struct TriggerDelayTests {
     /// Runs two workers while `body` runs.
     private func withWorkers<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         let database = TestDatabase.current
-        let workers = (1...2).map { _ in
-            Task {
-                let connection = try await database.connect()
-                var worker = QueueWorker()
-                while !Task.isCancelled {
-                    switch try? await worker.runTurn(on: connection).result {
-                    case .decided: break
-                    case .undecided, .postponed, .gathering, .idle, .waiting, nil:
-                        try? await Task.sleep(for: .milliseconds(5))
-                    }
+        @Sendable func work() async throws {
+            let connection = try await database.connect()
+            var worker = QueueWorker()
+            while !Task.isCancelled {
+                switch try? await worker.runTurn(on: connection).result {
+                case .decided: break
+                case .undecided, .postponed, .gathering, .idle, .waiting, nil:
+                    try? await Task.sleep(for: .milliseconds(5))
                 }
-                await connection.close()
             }
+            await connection.close()
         }
-        let result: Result<Value, any Error>
-        do { result = .success(try await body()) } catch { result = .failure(error) }
-        for worker in workers {
-            worker.cancel()
-            _ = try? await worker.value
+        return try await whileRunning("the first worker", work) {
+            try await whileRunning("the second worker", work, body)
         }
-        return try result.get()
     }
 
     @Test("A trigger that refuses rows, or changes them, delays no other board", arguments: triggers)
@@ -50,9 +44,7 @@ struct TriggerDelayTests {
         try await Boards.fill(trigger, on: connection)
         try await withWorkers {
             try await Boards.moveGoodCards(on: connection)
-            try await eventually("the requests of bad boards are decided", within: .seconds(120)) {
-                try await connection.query("SELECT FROM brocot.move_requests").isEmpty
-            }
+            try await TestDatabase.current.waitUntilAllRequestsAreDecided()
         }
         #expect(try await Boards.slowestUsualMove(on: connection) < Boards.bound)
         let failed = try await connection.query("SELECT FROM brocot.move_log WHERE error_code = 'failed'")
@@ -72,9 +64,7 @@ struct TriggerDelayTests {
             try await Boards.moveGoodCards(on: connection)
             #expect(try await connection.query("SELECT FROM brocot.move_requests").count == Boards.number)
             try await holder.execute(script: "COMMIT")
-            try await eventually("the requests of bad boards are decided", within: .seconds(120)) {
-                try await connection.query("SELECT FROM brocot.move_requests").isEmpty
-            }
+            try await TestDatabase.current.waitUntilAllRequestsAreDecided()
         }
         #expect(try await Boards.slowestUsualMove(on: connection) < Boards.bound)
         #expect(try await connection.query("SELECT FROM brocot.move_log WHERE outcome <> 'applied'").isEmpty)

@@ -80,7 +80,17 @@ package actor DaemonUnderFaults {
     package func kill() async {
         isEndExpected = true
         send(SIGKILL)
-        _ = await running?.value
+        _ = await waitForEnd()
+    }
+
+    /// Nil where it could not be run, or does not end, which is a failure.
+    private func waitForEnd() async -> TerminationStatus? {
+        do {
+            return try await running?.value(until: "\(name) ended") ?? nil
+        } catch {
+            failures.append("\(error)")
+            return nil
+        }
     }
 
     /// Kills it, and starts it again.
@@ -99,7 +109,7 @@ package actor DaemonUnderFaults {
             try await Task.sleep(for: .seconds(30))
             send(SIGKILL)
         }
-        let status = await running?.value
+        let status = await waitForEnd()
         killing.cancel()
         guard let status else { return }
         // A daemon that has just been started has logged nothing yet, and may not handle signals yet.

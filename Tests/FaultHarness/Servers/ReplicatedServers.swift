@@ -221,7 +221,7 @@ package actor ReplicatedServers {
     // MARK: Replication
 
     private static func connect(to cluster: LocalCluster, database: String) async throws -> Connection {
-        try await Connection.connect(ConnectionParameters(url: await cluster.url(database: database)), logger: .silent)
+        try await TestDatabase.connect(to: await cluster.url(database: database))
     }
 
     private static func copy(_ source: LocalCluster, to copy: LocalCluster) async throws -> ServerDisks? {
@@ -250,9 +250,14 @@ package actor ReplicatedServers {
         let connection = try await Self.connect(to: primary, database: "postgres")
         let position: String = try await connection.query("SELECT pg_current_wal_flush_lsn()::text")[0].decode(0)
         try await eventually("the standby has all up to \(position)", pause: .milliseconds(20)) {
-            try await !connection.query(
-                "SELECT FROM pg_stat_replication WHERE sync_state = 'sync' AND flush_lsn >= (\(position)::text)::pg_lsn"
-            ).isEmpty
+            try await connection.query(
+                """
+                SELECT concat_ws(' ', sync_state, flush_lsn, sync_state = 'sync' AND flush_lsn >= (\(position)::text)::pg_lsn)
+                FROM pg_stat_replication
+                """
+            ).map { try $0.decode(0, as: String.self) }
+        } until: {
+            $0.contains { $0.hasSuffix(" t") }
         }
     }
 }
