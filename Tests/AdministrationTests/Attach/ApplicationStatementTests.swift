@@ -127,8 +127,7 @@ struct ApplicationStatementTests {
             try await connection.execute(script: "BEGIN; \(statement); ROLLBACK")
         }
         try await fixture.attach()
-        // This session has called the trigger's function before, so it still uses the former columns.
-        try await connection.execute(script: "BEGIN; DELETE FROM tasks; ROLLBACK")
+        // A session that has called a function before may still use the former columns.
         let later = try await TestDatabase.current.connect()
         for (statement, expected) in Self.countingStatements {
             #expect(await state(of: statement, on: later) == expected, "\(statement)")
