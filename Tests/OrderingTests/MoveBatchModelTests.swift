@@ -73,6 +73,9 @@ struct ModelBounds {
         reading.rowsPerLookup = choose(0, 1, 24)
         reading.fewestLookupsOfWholeList = choose(1, 8)
         reading.rowsOfOneFirstRun = choose(1, 30, 16_384)
+        reading.bytesOfOneFirstRun = choose(300, 4 << 20)
+        reading.rowsOfFirstRunsPerRead = choose(1, 40, 32_768)
+        reading.bytesOfAllFirstRuns = choose(0, 500, 16 << 20)
         reading.neighboursOfAnchor = choose(0, 1, 3)
         reading.shortestRun = choose(1, 4)
         reading.mostDoublings = choose(0, 10)
@@ -169,9 +172,15 @@ struct ModelRound {
 
     /// Answers what a batch must know, in any order, until every move has an outcome.
     private mutating func decide(_ batchMoves: [Move]) throws -> MoveBatch {
+        // A wrong size must not change an outcome.
+        var assumedSizes: [ListIdentifier: Int] = [:]
+        for list in lists where Bool.random(using: &generator) {
+            let identifier = ListIdentifier(orderedTable: table.table.name, key: list)
+            assumedSizes[identifier] = [0, 1, 40, 1_000].randomElement(using: &generator)
+        }
         var batch = MoveBatch(
             batchMoves, tables: [ExactText(table.table.name): table.table], policy: bounds.policy,
-            reading: bounds.reading)
+            reading: bounds.reading, assumedSizes: assumedSizes)
         for _ in 0..<Self.mostReads {
             let needs = batch.advance()
             if needs.isEmpty { return batch }

@@ -10,12 +10,12 @@ package struct ReadingPolicy: Sendable {
     /// The most rows that one statement reads from one list's beginning.
     package var rowsOfOneFirstRun = 16_384
     /// The most bytes that one statement reads from one list's beginning, estimated from the length of the moved items' keys.
-    var bytesOfOneFirstRun = 4 << 20
+    package var bytesOfOneFirstRun = 4 << 20
     /// The most rows that one statement reads from the beginnings of several lists. This limits a read whose size in bytes is not
     /// yet known.
-    var rowsOfFirstRunsPerRead = 32_768
+    package var rowsOfFirstRunsPerRead = 32_768
     /// After this many bytes from the beginnings of all lists, the rows of the remaining lists are looked up by key.
-    var bytesOfAllFirstRuns = 16 << 20
+    package var bytesOfAllFirstRuns = 16 << 20
     /// The approximate size of a row without its key, in bytes.
     static let bytesPerRow = 100
     /// The number of neighbours on each side that are read together with an anchor: earlier moves may place items beside it.
