@@ -276,7 +276,7 @@ struct AttachRules {
                         "It belongs to the order \($0). Choose another name for the rank column with --rank"
                     }
                         ?? """
-                        That table may have had this name before. Rename the index: ALTER INDEX \(quoteIdentifier(relation.schema)).\
+                        That table may have been renamed. Rename its index too: ALTER INDEX \(quoteIdentifier(relation.schema)).\
                         \(quoteIdentifier(index)) RENAME TO \(nameInPartition(of: index).map(quoteIdentifier) ?? "…")
                         """
                 throw refuse(
