@@ -6,9 +6,9 @@ struct AtOnce: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "move_now against the double midpoint under a list lock.")
 
     @Option(help: "Items of each list.") var items = 10_000
-    @Option(help: "Sessions that move.") var sessions = 8
+    @Option(help: "Sessions that move items.") var sessions = 8
     @Option(help: "Rounds.") var rounds = 5
-    @Option(help: "Seconds of each.") var seconds = 5
+    @Option(help: "Seconds of each round.") var seconds = 5
     @Option(help: "Moves that are drained.") var requests = 50_000
 
     func run() async throws {
@@ -42,7 +42,7 @@ struct AtOnce: AsyncParsableCommand {
         }
     }
 
-    /// A list of a million in turn with one of a thousand, each in a database of its own.
+    /// Compares a list of 1,000 items with a list of 1,000,000, in turns. Each list is in a database of its own.
     private func compareSizes(on server: BenchmarkServer) async throws {
         let short = (server: try await server.database("short"), variables: ["lists": 1, "items": 1_000])
         let long = (server: try await server.database("long"), variables: ["lists": 1, "items": 1_000_000])

@@ -11,7 +11,7 @@ struct Busy: AsyncParsableCommand {
     @Option(help: "Workers of the daemon.") var workers = 2
     @Option(help: "Values of --max-delay, in milliseconds.") var maxDelay = [0, 20]
     @Option(help: "Rounds.") var rounds = 3
-    @Option(help: "Seconds of each.") var seconds = 8
+    @Option(help: "Seconds of each round.") var seconds = 8
 
     func run() async throws {
         print("\(sessions) sessions, lists of \(items) items, medians of \(rounds) rounds")
@@ -85,7 +85,8 @@ struct Busy: AsyncParsableCommand {
         func set(_ load: UnderLoad) { self.load = load }
     }
 
-    /// INSERTs into a table with the same columns and only the primary key, into the queue, and by the function.
+    /// Compares INSERTs into the queue with calls of the function, and with INSERTs into a table that has the same columns and only the
+    /// primary key.
     private func enqueuing(on server: BenchmarkServer) async throws {
         try await server.psql(
             statement: """

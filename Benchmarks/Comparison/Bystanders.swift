@@ -80,7 +80,7 @@ struct Bystanders: AsyncParsableCommand {
         }
     }
 
-    /// Checks that what was to hinder the moves of other lists did so until the end.
+    /// Checks that the other lists were hindered until the end: their requests are still pending.
     private func expectPending(_ number: Int, _ hindrance: Hindrance, on server: BenchmarkServer) async throws {
         let left = try await server.psql(statement: "SELECT count(*) FROM brocot.move_requests")
         switch hindrance {

@@ -1,21 +1,27 @@
 import ArgumentParser
 import LibPQ
 
-/// The speed of draining while a long transaction keeps vacuum from removing dead rows of the queue, as a ratio to the speed before.
+/// Compares the speed of draining before, during and after a long transaction that keeps vacuum from removing dead rows of the queue.
 ///
 /// The requests come in chunks while the daemon runs. The speed is measured from the commit of a chunk to its last request. After
-/// each chunk, an equal chunk goes to a second database of the same server, in which no transaction stays open. Changes of the speed
-/// there come from the machine, for example its disk, and are divided out.
+/// each chunk, an equal chunk goes to a second database of the same server, in which no transaction stays open. If the speed changes
+/// there too, the machine is the cause, for example its disk. So the result is the ratio of both speeds.
 struct HeldHorizon: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "held-horizon", abstract: "Draining while a long transaction holds the horizon, and after.")
+        commandName: "held-horizon", abstract: "Draining before, during and after a long transaction.")
 
     @Option(help: "Lists.") var lists = 1000
     @Option(help: "Items in each list.") var items = 100
-    @Option(help: "Moves, after a third as many to begin with; a transaction is open during the second third of them.")
+    @Option(
+        help:
+            "Measured moves. The transaction is open during the second third. Before, a third as many moves warm up the lists."
+    )
     var requests = 1_000_000
     @Option(help: "Moves that are queued at once.") var chunk = 10_000
-    @Flag(help: "The transaction also asks for a move, so that ids below the others' may appear when it commits.")
+    @Flag(
+        help:
+            "The transaction also requests a move. The request's id is lower than later ids, and appears at the COMMIT."
+    )
     var inserts = false
 
     func run() async throws {
@@ -35,10 +41,11 @@ struct HeldHorizon: AsyncParsableCommand {
     private func measure(_ server: BenchmarkServer, beside peer: BenchmarkServer) async throws {
         let (connection, peerConnection) = (try await server.connect(), try await peer.connect())
         for connection in [connection, peerConnection] {
-            // Nobody analyzes the log in so short a time, and reading all of it would take longer and longer.
+            // In so short a time, autovacuum does not analyze the log. Without statistics, the server may read the whole log,
+            // which takes longer with each chunk.
             try await connection.execute(script: "SET enable_seqscan = off; SET enable_bitmapscan = off")
         }
-        // Until every row has moved a few times: ranks are integers at first, and grow longer.
+        // Ranks are integers at first, and grow longer with the first moves of a row. So these moves are not measured.
         _ = try await drain(requests / 3, on: connection, peerConnection)
         let before = try await drain(requests / 3, on: connection, peerConnection)
         let holder = try await server.connect()
@@ -48,22 +55,22 @@ struct HeldHorizon: AsyncParsableCommand {
         let during = try await drain(requests / 3, on: connection, peerConnection)
         try await holder.execute(script: "COMMIT")
         let after = try await drain(requests / 3, on: connection, peerConnection)
-        for (phase, speed) in [("before", before), ("while the horizon is held", during), ("after", after)] {
+        for (phase, speed) in [("before", before), ("during the long transaction", during), ("after", after)] {
             print(
-                "\(phase): \(Int(speed.requests))/s, \(Int(speed.peer))/s where nobody holds it,",
-                "ratio \(rounded(speed.ratio)), to the one before \(rounded(speed.ratio / before.ratio))")
+                "\(phase): \(Int(speed.requests))/s, \(Int(speed.peer))/s in the other database,",
+                "ratio \(rounded(speed.ratio)), to the ratio before \(rounded(speed.ratio / before.ratio))")
         }
     }
 
-    /// Medians over the chunks, since the disk stalls now and then; in requests per second.
+    /// The medians of all chunks, in requests per second. A median ignores the few chunks for which the disk was slow.
     private struct Speed {
         let requests: Double
         let peer: Double
-        /// Of each chunk to the one beside it.
+        /// The median ratio of a chunk's speed to that of the equal chunk in the other database.
         let ratio: Double
     }
 
-    /// Queues this many moves in each database, in chunks. Each chunk begins when the one before is done.
+    /// Queues `count` moves in each database, in chunks. A chunk begins when the chunk before it is done.
     private func drain(_ count: Int, on connection: Connection, _ peer: Connection) async throws -> Speed {
         var speeds: [(requests: Double, peer: Double)] = []
         for _ in 0..<(count / chunk) {
@@ -90,7 +97,7 @@ struct HeldHorizon: AsyncParsableCommand {
             ) AS random_move
             """)
         let committed = try await connection.query("SELECT clock_timestamp()").single().decode(0, as: Timestamp.self)
-        // Asked of the log: where the horizon is held, the queue itself would take longer and longer to tell.
+        // The log is read, not the queue: because of the dead rows, each read of the queue would take longer.
         let decided: SQL = "SELECT count(*) FROM brocot.move_log WHERE id > \(first)"
         while try await connection.query(decided).single().decode(0, as: Int.self) < chunk {
             try await Task.sleep(for: .milliseconds(50))

@@ -13,7 +13,7 @@ struct Idle: AsyncParsableCommand {
         try await BenchmarkServer.run { server in
             try await server.daemon { process in
                 let connection = try await server.connect()
-                // By then the intervals between its polls have grown to their maximum.
+                // After this time, the daemon polls at its longest interval.
                 try await Task.sleep(for: .seconds(10))
                 let before = (try await transactions(on: connection), try ticks(of: process))
                 try await Task.sleep(for: .seconds(seconds))
@@ -32,7 +32,7 @@ struct Idle: AsyncParsableCommand {
         ).single().decode(0, as: Int.self)
     }
 
-    /// User and system time in hundredths of a second: fields 14 and 15.
+    /// User and system time of the process in hundredths of a second: fields 14 and 15 of its file `stat`.
     private func ticks(of process: Int32) throws -> Int {
         let fields = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8).split(separator: " ")
         return (Int(fields[13]) ?? 0) + (Int(fields[14]) ?? 0)

@@ -14,7 +14,7 @@ struct ListSizes: AsyncParsableCommand {
 
     func run() async throws {
         print("one list of \(long) items, against \(long / short) lists of \(short)")
-        // As large as the tables: what a disk costs is not the question.
+        // The buffers can contain the whole tables, so the disk has no influence.
         try await BenchmarkServer.run(sharedBuffers: "4GB") { server in
             var (batches, singles): ([Int: Double], [Int: Double]) = ([:], [:])
             for items in [short, long] {

@@ -9,7 +9,7 @@ struct Pages: AsyncParsableCommand {
     @Option(help: "Items of a page.") var size = 50
     @Option(help: "Sessions that read.") var sessions = 2
     @Option(help: "Rounds.") var rounds = 7
-    @Option(help: "Seconds of each.") var seconds = 3
+    @Option(help: "Seconds of each round.") var seconds = 3
 
     private var columns: [String] { ["rank", "position", "covered-position"] }
 

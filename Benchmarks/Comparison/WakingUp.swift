@@ -9,7 +9,7 @@ struct WakingUp: AsyncParsableCommand {
     @Option(help: "Requests, one at a time.") var requests = 500
     @Option(help: "Sessions that enqueue at full speed.") var sessions = 8
     @Option(help: "Rounds with the triggers and without.") var rounds = 11
-    @Option(help: "Seconds of each.") var seconds = 3
+    @Option(help: "Seconds of each round.") var seconds = 3
 
     func run() async throws {
         try await BenchmarkServer.run { server in

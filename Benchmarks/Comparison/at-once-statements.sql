@@ -1,4 +1,4 @@
--- For pgbench: the same with the double midpoint under a list lock, as a library does it: one statement after the other.
+-- For pgbench: the same move with the double midpoint under a list lock, as a library does it: one statement after the other.
 \set list random(1, :lists)
 \set item random(1, :items)
 \set anchor 1 + (:item + random(0, :items - 2)) % :items

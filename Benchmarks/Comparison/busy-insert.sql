@@ -1,4 +1,4 @@
--- For pgbench: the same by an INSERT.
+-- For pgbench: the request of busy-move.sql, by an INSERT.
 \set list random(1, :lists)
 \set item random(1, :items)
 \set anchor 1 + (:item + random(0, :items - 2)) % :items

@@ -1,4 +1,4 @@
--- For pgbench: the same into a table with only the primary key.
+-- For pgbench: the INSERT of busy-insert.sql into a table with only the primary key.
 \set list random(1, :lists)
 \set item random(1, :items)
 \set anchor 1 + (:item + random(0, :items - 2)) % :items

@@ -1,2 +1,2 @@
--- For pgbench: the same by position, from an index that contains the item.
+-- For pgbench: all rows of the list by position, from an index that contains the item.
 SELECT item, position FROM covered_positions WHERE list = 'l' ORDER BY position;

@@ -1,2 +1,2 @@
--- For pgbench: the same by position.
+-- For pgbench: all rows of the list by position.
 SELECT item, position FROM positions WHERE list = 'l' ORDER BY position;

@@ -1,4 +1,4 @@
--- Random moves in them. psql -v lists=1000 -v items=1000 -v requests=20000.
+-- Random moves in the lists of list-sizes.sql. psql -v lists=1000 -v items=1000 -v requests=20000.
 \set QUIET on
 \set ON_ERROR_STOP on
 INSERT INTO brocot.move_requests (list, items, placement, anchor)

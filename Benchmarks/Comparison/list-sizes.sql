@@ -1,4 +1,4 @@
--- This many lists, with this many items each. psql -v lists=1000 -v items=1000.
+-- A number of lists with a number of items each. psql -v lists=1000 -v items=1000.
 \set QUIET on
 \set ON_ERROR_STOP on
 TRUNCATE brocot.items, brocot.move_requests, brocot.move_log;

@@ -1,4 +1,4 @@
--- Random moves in it: to positions with at=1, else after other items. psql -v items=1000000 -v requests=1000 -v at=0.
+-- Random moves in the list of long-list.sql. With at=1, they go to positions, else after other items. psql -v items=1000000 -v requests=1000 -v at=0.
 \set QUIET on
 INSERT INTO brocot.move_requests (list, items, placement, anchor, position)
 SELECT 'l', ARRAY['i' || 1 + item], CASE WHEN :at = 1 THEN 'at' ELSE 'after' END,

@@ -13,7 +13,7 @@ struct LibraryMoves {
         }
         let sessions = readMoves()
         let client = try await BrocotClient.connect(CommandLine.arguments[1], maximumConnections: sessions.count)
-        // Connections open when they are needed: all of them before time counts.
+        // The client opens a connection when it is needed. So all connections are opened here, before the time counts.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in sessions {
                 group.addTask { try await client.transaction { _ = try $0.query("SELECT pg_sleep(0.3)") } }

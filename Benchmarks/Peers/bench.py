@@ -60,7 +60,7 @@ def run(arguments, plan, folder):
 
 
 def is_failure(key, figures):
-    """Others than Brocot may break or go wrong at some move, but not at the first one: then it is not their fault, but ours."""
+    """Other peers may break or go wrong at a later move. If one fails at its first move, the fault is in this benchmark."""
     if "missing" in figures:
         return False
     if is_brocot(key):

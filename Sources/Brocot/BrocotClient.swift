@@ -60,7 +60,9 @@ public final class BrocotClient: Sendable {
         guard schemaExists else {
             await pool.close()
             throw BrocotError(
-                .schemaMissing, "\(parameters.summary) has no schema brocot; create it with `brocot migrate up`")
+                .schemaMissing,
+                "\(parameters.summary) has no schema brocot. Run brocot migrate up: it creates the schema, or says what to do"
+            )
         }
         return BrocotClient(pool)
     }

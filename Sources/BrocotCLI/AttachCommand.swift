@@ -21,15 +21,16 @@ struct AttachCommand: CancellableCommand {
             Adds the columns rank, rank_num and rank_den, a constraint, a unique index and triggers, and places the \
             existing rows. Afterwards, read the table with ORDER BY rank. The command is safe while other sessions read and \
             write: it doesn't rewrite the table. If other sessions would have to wait behind it for a lock, it gives up after \
-            0.2 s, and tries again. It needs the rights of two owners: that of the table and that of schema brocot. If it is \
+            0.2 s, and tries again. It needs the rights of the table's owner and of the owner of schema brocot. If it is \
             interrupted, run the same command again to continue.
 
-            Placing the existing rows fires the table's triggers, with the rights of the role that runs the command. So run it \
-            as the table's owner. If another role owns schema brocot, make the table's owner a member of that role for this time. \
-            Afterwards, run brocot grant again for the roles that use the table, and then REVOKE the membership. A superuser is \
-            refused unless the table's owner was granted to it, or is a superuser too.
+            Placing the existing rows fires the table's triggers, with the rights of the role that runs the command. So run the \
+            command as the table's owner. If another role owns schema brocot, first make the table's owner a member of that role. \
+            Afterwards, run brocot grant again for the roles that use the table, and then REVOKE the membership. A superuser may \
+            run the command only if the table's owner was granted to it, or is a superuser too.
 
-            One command at a time attaches, detaches or repairs tables. Others wait for 60 s, and then name the session.
+            Only one command at a time can attach, detach or repair tables. Another one waits for up to 60 s. Then it fails, and \
+            its message names the session that it waited for.
 
             Exit status: 0 attached · 1 failed · 2 the table can't be attached like this · 3 migrations pending · 5 other sessions \
             kept the table locked; each step is tried 300 times, which takes about 2.5 minutes · 6 cannot connect, or only a standby · 7 a \
@@ -38,7 +39,7 @@ struct AttachCommand: CancellableCommand {
 
     @OptionGroup var order: OrderOptions
 
-    @Option(help: "The column that identifies a row, unique alone or within its list.")
+    @Option(help: "The column that identifies a row. It must be unique, alone or within a list.")
     var item: String
 
     @Option(
@@ -82,8 +83,8 @@ struct AttachCommand: CancellableCommand {
 
     @Flag(
         help: """
-            If the table has an order already, such as after brocot detach, place the rows without a place too, also those that were \
-            removed from the order.
+            If the table already has an order, for example after brocot detach: also place the rows without a place, and the \
+            rows that were removed from the order.
             """)
     var placeRows = false
 
@@ -103,7 +104,7 @@ struct AttachCommand: CancellableCommand {
     )
     var sql = false
 
-    @Flag(help: "With --sql: print SQL for one transaction, for a table that has no rows where it runs.")
+    @Flag(help: "With --sql: print SQL for one transaction. Run it only where the table has no rows.")
     var transactional = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -200,7 +201,7 @@ struct AttachCommand: CancellableCommand {
                 ? "The rows of the table have no place. To place them" : "To place the rows without a place"
             let other =
                 plan.addsColumns
-                ? ". In another order than that of the item column: \(names.detachCommand.printable), and brocot attach with --order-by"
+                ? ". For another order than that of the item column: \(names.detachCommand.printable), and then brocot attach with --order-by"
                 : ""
             return Stream.error.printText("\(wish): \(names.placeRowsCommand.printable)\(other)")
         }
@@ -216,7 +217,7 @@ extension AttachCommand {
         let rows = "placed \(plan.placedRows == 1 ? "1 row" : "\(plan.placedRows) rows")"
         let hadOrder = if case .keptOrder? = plan.rowsToPlace { true } else { false }
         return """
-            Attached \(names.orderedTable.printable): \(hadOrder ? "kept its order, and " : "")\(rows). Read it ORDER BY \
+            Attached \(names.orderedTable.printable): \(hadOrder ? "kept its order, and " : "")\(rows). Read it with ORDER BY \
             \(quoteIdentifier(names.rank).printable). \
             Next: brocot grant requester ROLE or brocot grant mover ROLE for your application, and brocot grant daemon ROLE if the daemon has a \
             role of its own.

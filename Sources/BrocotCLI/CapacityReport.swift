@@ -103,7 +103,7 @@ struct CapacityReport: Encodable {
         return """
             The list "\(list.printable)" in \(table.printable) has \(faultCount == 1 ? "a row" : "\(faultCount) rows") with a wrong rank:
             \((lines + (more > 0 ? ["  and \(more) more"] : [])).joined(separator: "\n"))
-            Requests for this list wait until this is repaired. \(advice)
+            Requests for this list wait until its ranks are repaired. \(advice)
             \(repairs.map { "  " + (table == "items" ? $0.printableSQL : $0.printable) }.joined(separator: "\n"))
             Only Brocot should write ranks.
             """

@@ -17,10 +17,10 @@ struct CheckCommand: CancellableCommand {
               brocot check --table public.tasks --repair
               brocot check --table public.tasks --repair --place-rows
 
-            Without a list, it searches attached tables for missing columns, constraints, indexes and triggers, and for wrong \
-            ranks. It also names rows that are missing in the registry, brocot.ordered_tables. --repair prints the faults and \
-            repairs what it can. That fires the tables' triggers with the rights of the role that runs it, so run it as the \
-            tables' owner. The order of all other rows stays.
+            Without a list, the command searches attached tables for missing columns, constraints, indexes and triggers, and for \
+            wrong ranks. It also names rows that are missing in the registry, brocot.ordered_tables. --repair prints the faults \
+            and repairs what it can. The repair fires the tables' triggers with the rights of the role that runs the command. So \
+            run it as the tables' owner. The order of all other rows stays.
 
             A row without a place is not a fault: the row was removed from the order, the daemon has not placed it yet, or it \
             was written without triggers. --place-rows asks the daemon to place all such rows, the removed ones too.
@@ -29,10 +29,10 @@ struct CheckCommand: CancellableCommand {
             places within it, before its neighbours get new ranks. It is at most 90; most gaps take far more. A low number \
             needs no action, because rebalancing is automatic.
 
-            A table that can't be read or repaired keeps no other table from being checked.
+            If a table can't be read or repaired, the command still checks the other tables.
 
-            Exit status: 0 all is right, or was repaired · 1 failed, such as a missing right on a list · 2 no such table, or it \
-            can't have such a list · 3 no schema brocot, or migrations pending · 5 other sessions kept a table locked · 6 \
+            Exit status: 0 all is right, or was repaired · 1 failed, for example because a right on a list is missing · 2 no such table, or it \
+            can't have such a list · 3 migrations pending · 5 other sessions kept a table locked · 6 \
             cannot connect, or (without a list) only a standby · 7 something needs repair, or can't be read or repaired by this \
             role, or a superuser would run another role's code · 8 the database is newer
             """)

@@ -38,9 +38,9 @@ struct CheckOutcome {
             if !unregistered, left.allSatisfy({ $0.findings.isUnreadable }) {
                 "Tables of which this role may not read all rows were not checked."
             } else if isRepairing {
-                "Some faults can't be repaired by this command. Each of them says above what to do."
+                "This command can't repair some of the faults. The lines above say what to do."
             } else if outcomes.contains(where: { $0.findings.isRepairable }) {
-                "Repair them as the tables' owner: brocot check --repair"
+                "To repair the faults, run as the tables' owner: brocot check --repair"
             } else {
                 "These faults can't be repaired by brocot check --repair."
             }

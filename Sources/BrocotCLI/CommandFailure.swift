@@ -37,7 +37,7 @@ extension CommandFailure {
     static func notAnOrderedTable(_ table: String, advice: String? = nil) -> CommandFailure {
         CommandFailure(
             .usage,
-            "\(table.printable) is not an ordered table. For their names, see SELECT name FROM brocot.ordered_tables."
+            "\(table.printable) is not an ordered table. To list the ordered tables: SELECT name FROM brocot.ordered_tables."
                 + (advice.map { " \($0)" } ?? ""))
     }
 
@@ -57,8 +57,8 @@ extension CommandFailure {
         CommandFailure(
             .needsRepair,
             """
-            \("\(names.schema).\(names.table)".printable) is attached, but there is no table of this name any more, so it was not \
-            read. Rename the table back, or run: \(names.detachCommand.printable)
+            \("\(names.schema).\(names.table)".printable) is attached, but no table has this name any more. So it was not read. \
+            Rename the table back, or run: \(names.detachCommand.printable)
             """)
     }
 

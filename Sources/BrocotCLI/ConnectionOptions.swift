@@ -11,7 +11,7 @@ struct ConnectionOptions: ParsableArguments {
             discussion: """
                 Without it: BROCOT_DATABASE_URL, else DATABASE_URL, else database_url in the settings file, else libpq's own \
                 settings (PGHOST, PGDATABASE, service file, …). libpq's settings also add the values that a URL leaves out. \
-                Other users of this machine can read a password given here in the process list. Put it into one of these \
+                Other users of this machine can read a password given here in the process list. Put the password into one of these \
                 variables, PGPASSWORD or ~/.pgpass instead.
                 """,
             valueName: "url"))

@@ -48,7 +48,7 @@ extension DaemonCommand {
                     switch (cause.code, cause.sqlState) {
                     case (.connectionFailed, _): "waiting for the server"
                     case (_, .lockNotAvailable?): "a table is locked; trying again. See table locks of brocot doctor"
-                    default: "the server went away; trying again"
+                    default: "lost the connection; trying again"
                     }
                 health.note(reasonNotStarted: "\(error)")
                 if loggedErrors.insert("\(error)").inserted {

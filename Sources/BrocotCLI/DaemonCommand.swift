@@ -18,18 +18,21 @@ struct DaemonCommand: AsyncParsableCommand {
               brocot daemon --config /etc/brocot.json --dump-config
               brocot daemon --drain            apply what is pending, then end
 
-            Any number of daemons may run on one database. On SIGTERM each finishes its transaction and ends.
+            Any number of daemons may run on one database. On SIGTERM, a daemon finishes its transactions and ends.
 
-            Exit status: 0 stopped by a signal, or nothing is pending (--drain) · 1 failed, such as an HTTP port in use · 2 \
+            Exit status: 0 stopped by a signal, or nothing is pending (--drain) · 1 failed, for example because the HTTP port is in use · 2 \
             configuration · 3 migrations pending · 5 another session kept a table locked · 6 cannot connect, or only a standby · 7 \
-            a superuser would run another role's code, or the database is not in UTF8; or (--drain) only requests that wait for \
-            a person are left: of held or paused lists, of tables that brocot attach is still filling, or of tables that the daemon can't use · 8 the database \
-            is newer
+            a superuser would run another role's code, or the database is not in UTF8, or (--drain) all requests that are left \
+            wait for a person · 8 the database is newer
+
+            A request waits for a person if its list is held or paused, if brocot attach is still filling its table, or if the \
+            daemon can't use its table.
             """)
 
     @Flag(
         help: """
-            Apply what is pending, delete old requests from the log, and end. Requests that wait for a person are left: then the status is 7.
+            Apply what is pending, delete old requests from the log, and end. Requests that wait for a person stay pending, \
+            and the exit status is then 7.
             """)
     var drain = false
 
@@ -50,7 +53,7 @@ struct DaemonCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             The time after which the server ends an idle transaction. A statement may take twice as long. A worker waits for \
-            a lock for a sixth of this time, but at most 0.25 s; one worker waits up to 1 s for a list that other sessions take \
+            a lock for a sixth of this time, but at most 0.25 s. One worker waits up to 1 s for a list that other sessions lock \
             again and again. (default: \(DaemonSettings.defaultIdleTimeout))
             """, valueName: "seconds"))
     var idleTimeout: Int?
@@ -59,7 +62,7 @@ struct DaemonCommand: AsyncParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp(
             """
-            The longest time between two polls of the queue by an idle daemon, if notifications arrive. With 0, it polls only \
+            The longest time between two polls of the queue by an idle daemon, if notifications arrive. With 0, the daemon polls only \
             when it is notified, so that a serverless database can sleep. Decimals are allowed. \
             (default: \(DaemonSettings.defaultPollInterval))
             """, valueName: "seconds"))
@@ -70,7 +73,7 @@ struct DaemonCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             The longest time that a worker waits before its next batch while many requests keep arriving, so that the batch \
-            contains more of them. With 0, it never waits. The first request after a quiet time never waits. (default: 0)
+            contains more of them. With 0, a worker never waits. The first request after a quiet time never waits. (default: 0)
             """, valueName: "milliseconds"))
     var maxDelay: Int?
 
@@ -86,7 +89,7 @@ struct DaemonCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How long decided requests stay in the log; 0: for ever. (default: \(DaemonConfiguration.defaultLogRetentionDays))",
+            "How long decided requests stay in the log. With 0, they stay for ever. (default: \(DaemonConfiguration.defaultLogRetentionDays))",
             valueName: "days"))
     var logRetention: Int?
 

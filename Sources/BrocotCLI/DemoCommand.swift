@@ -51,9 +51,9 @@ struct DemoCommand: AsyncParsableCommand {
         }
         Stream.output.printText(
             """
-            \(DemoBacklog.week.count) moves wrote \(writes) rows of the ordered table: those that moved. All others were not touched.
+            \(DemoBacklog.week.count) moves wrote \(writes) rows of the ordered table: those that moved. No other row was written.
             Read the order with: SELECT item FROM brocot.items WHERE list = 'backlog' ORDER BY rank;
-            Go on with your own: brocot dev
+            To try moves of your own: brocot dev
             """)
     }
 

@@ -53,7 +53,7 @@ struct DetachCommand: CancellableCommand {
     }
 
     private static let adviceOnColumns = """
-        It has rank columns: brocot attach was interrupted early, or the table was detached before. To drop them, attach the table again, \
+        The table has rank columns: brocot attach was interrupted early, or the table was detached before. To drop them, attach the table again, \
         and then run brocot detach --drop-columns.
         """
 }

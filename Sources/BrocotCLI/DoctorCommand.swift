@@ -11,9 +11,9 @@ struct DoctorCommand: AsyncParsableCommand {
               brocot doctor
               brocot doctor --role requester --json
 
-            Run it with the connection that the daemon uses: it checks the connection, the server's settings, the schema, \
-            rights, ordered tables, autovacuum, held lists, daemons, the queue, and transactions that keep vacuum from removing \
-            dead rows. It changes nothing.
+            Run this command with the connection that the daemon uses. It checks the connection, the server's settings, the \
+            schema, rights, ordered tables, autovacuum, held lists, daemons, the queue, and transactions that keep vacuum from \
+            removing dead rows. It changes nothing.
 
             Exit status: 0 nothing fails (there may be warnings) · 2 wrong usage or configuration · 3 migrations pending · 4 schema changed by hand · \
             6 no connection, or only a standby · 7 something else needs repair · 8 the database is newer
@@ -32,7 +32,10 @@ struct DoctorCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Warn of requests that have been in the log for twice as long, if no daemon runs that deletes them; 0: never. (default: 7)",
+            """
+            How long decided requests should stay in the log. If requests have been there for twice this time, and no running \
+            daemon deletes them, a warning says so. With 0, there is no warning. (default: 7)
+            """,
             valueName: "days"))
     var logRetention: Int?
 

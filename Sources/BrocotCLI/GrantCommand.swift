@@ -12,16 +12,16 @@ struct GrantCommand: CancellableCommand {
               brocot grant reader reports analytics
               brocot grant daemon brocot_daemon --dry-run
 
-            requester  requests moves and sees their outcomes. It may reorder every registered table, and see every \
+            requester  requests moves and sees their outcomes. A requester may reorder every registered table, and see every \
             request. If that is too much, let only your application's server request moves.
-            mover      moves at once, in its own transactions. So it may write the ranks of every registered table.
+            mover      moves at once, in its own transactions. So a mover may write the ranks of every registered table.
             reader     reads ranks.
             daemon     runs brocot daemon.
 
-            Run it as the owner of schema brocot. It also grants rights on your own ordered tables: all kinds of roles may \
-            read the list, key and rank columns; daemon and mover may also update list and rank, and with --owns-rows \
-            insert and delete rows. So run it again after you attached a table, as a role that may grant these rights. A role \
-            keeps the rights that it had before.
+            Run this command as the owner of schema brocot. It also grants rights on your own ordered tables. All kinds of \
+            roles may read the list, key and rank columns. daemon and mover may also update list and rank, and with --owns-rows \
+            insert and delete rows. So run the command again after you attached a table, as a role that may grant these rights. \
+            A role keeps the rights that it had before.
 
             Exit status: 0 granted · 1 a right can't be granted by this role; nothing was granted · 2 no such role · 3 migrations \
             pending · 5 another session kept a table locked · 6 cannot connect, or only a standby · 7 a superuser would run \
@@ -73,8 +73,8 @@ struct GrantCommand: CancellableCommand {
             Stream.error.printText(
                 """
                 Warning: \(RowSecurity.description(of: hidden, from: role).printable). If this role runs brocot daemon, \
-                moves there wait until: ALTER ROLE \(quoteIdentifier(role).printable) BYPASSRLS. If it calls brocot.apply_pending, \
-                items may get wrong places. See "Row-level security" in docs/operations.md.
+                moves there wait until you run: ALTER ROLE \(quoteIdentifier(role).printable) BYPASSRLS. If the role calls \
+                brocot.apply_pending, items may get wrong places. See "Row-level security" in docs/operations.md.
                 """)
         }
     }

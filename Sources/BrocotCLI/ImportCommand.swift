@@ -26,9 +26,9 @@ struct ImportCommand: AsyncParsableCommand {
             already in the list or in an earlier line. Your own table must be attached with --owns-rows. Into other tables, \
             copy the rows yourself; the daemon places them.
 
-            Exit status: 0 imported · 1 a line was refused, or failed; nothing was imported, unless the message says \
-            that this is not known · 2 no such table or list, or the \
-            table was attached without --owns-rows · 3 no schema brocot, or migrations pending · 5 another session kept the list locked \
+            Exit status: 0 imported · 1 a line was refused, or the command failed; nothing was imported, unless the message says \
+            that the COMMIT may have succeeded · 2 no such table or list, or the \
+            table was attached without --owns-rows · 3 migrations pending · 5 another session kept the list locked \
             for 60 s · 6 cannot connect, or only a standby · 7 a superuser would run another role's code · 8 the database is newer
             """)
 
@@ -44,7 +44,7 @@ struct ImportCommand: AsyncParsableCommand {
         guard list.utf8.count <= Move.longestKey else {
             throw CommandFailure(
                 .usage,
-                "The list has \(list.utf8.count.grouped) bytes; \(Move.longestKey.grouped) are allowed. Nothing was imported."
+                "The list's key has \(list.utf8.count.grouped) bytes; \(Move.longestKey.grouped) are allowed. Nothing was imported."
             )
         }
         let input = StandardInput()

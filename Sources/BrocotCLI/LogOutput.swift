@@ -50,7 +50,7 @@ final class LogOutput: Sendable {
 
     /// The text of a warning for people.
     static func notice(ofLostLines count: Int) -> String {
-        "\(count == 1 ? "1 line of the log was lost" : "\(count) lines of the log were lost"), because nobody read standard error"
+        "\(count == 1 ? "1 line of the log was lost" : "\(count) lines of the log were lost"), because standard error was not read in time"
     }
 
     /// Returns false if the reader does not take the line. A line that can never be written, because the reader is gone, is dropped without

@@ -31,8 +31,8 @@ struct MigrationOptions: ParsableArguments {
         parsing: .unconditional,
         help: ArgumentHelp(
             """
-            How long to wait for another migration and for locks, in seconds. up tries again and again; each try makes other \
-            sessions wait for 2 seconds at most.
+            How long to wait for another migration and for locks, in seconds. brocot migrate up tries again and again. Each try makes \
+            other sessions wait for 2 seconds at most.
             """, valueName: "seconds"))
     var lockTimeout = 60.0
 
@@ -64,14 +64,17 @@ struct MigrateUpCommand: CancellableCommand {
         commandName: "up", abstract: "Apply the pending migrations.",
         discussion: """
             A migration that fails changes nothing. Earlier migrations stay applied.
-            A migration that does not get a lock at once is tried again and again, with pauses in which other sessions go on.
+            If a migration does not get a lock at once, it is tried again and again. In the pauses, other sessions continue.
 
             Exit status: 0 all are applied · 1 a statement failed · 2 wrong files · 4 an applied migration was changed · 5 a lock \
-            was not released within --lock-timeout · 6 cannot connect, or only a standby · 7 schema brocot has objects of a role that \
-            this one does not trust, or that the schema's owner can't replace, or it was not empty before the first migration, or the \
-            database is not in UTF8 · 8 the database \
-            is newer. In case 7, the owner of such an object could run any statement with your rights, or the migration could not replace it.
-            The migrations run as the owner of schema brocot, if the present role may SET ROLE to it.
+            was not released within --lock-timeout · 6 cannot connect, or only a standby · 7 the schema or the \
+            database is not fit for migrations · 8 the database is newer
+
+            The status is 7 in these cases: Schema brocot has objects of a role that this role does not trust. (The owner of such \
+            an object could run any statement with your rights.) The schema's owner can't replace an object. The schema was not \
+            empty before the first migration. The database is not in UTF8.
+
+            The migrations run as the owner of schema brocot, if the present role may SET ROLE to that owner.
             """)
 
     @OptionGroup var migrations: MigrationOptions
@@ -96,8 +99,8 @@ struct MigrateStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show which migrations are applied.",
         discussion: """
-            Exit status: 0 all are applied · 1 failed, such as a missing right · 2 wrong files · 3 some are pending · 4 one was changed · 5 another session kept a \
-            table locked · 6 cannot connect · 7 a superuser would run another role's code, or the database is not in UTF8 · 8 the \
+            Exit status: 0 all are applied · 1 failed, for example because a right is missing · 2 wrong files · 3 some are \
+            pending · 4 one was changed · 5 another session kept a table locked · 6 cannot connect · 7 a superuser would run another role's code, or the database is not in UTF8 · 8 the \
             database is newer
             """)
 
@@ -123,8 +126,8 @@ struct MigratePlanCommand: AsyncParsableCommand {
             The SQL is a script for psql -v ON_ERROR_STOP=1, or for your own migration tool. Run it unchanged: it also \
             records the migrations as applied. It fails on a database of another version.
 
-            Exit status: 0, even if migrations are pending · 1 failed, such as a missing right · 2 wrong files · 4 an applied migration was changed · 5 another \
-            session kept a table locked · 6 cannot connect · 7 a superuser would run another role's code, or the database is not in \
+            Exit status: 0, even if migrations are pending · 1 failed, for example because a right is missing · 2 wrong \
+            files · 4 an applied migration was changed · 5 another session kept a table locked · 6 cannot connect · 7 a superuser would run another role's code, or the database is not in \
             UTF8 · 8 the database is newer
             """)
 
@@ -160,13 +163,12 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
         commandName: "verify", abstract: "Check that the schema is the one that the migrations create.",
         discussion: """
             Compares tables, views, types, columns, constraints, indexes, triggers and functions with those that the migrations \
-            create. Rights, comments and storage settings are left to you. For this, it runs the migrations in a \
-            transaction that is rolled back. Objects that you added are not faults; added \
-            triggers, rules and policies are listed with the role whose code they run.
-            This needs the right to create schemas in the database.
+            create. You may change rights, comments and storage settings. For the comparison, the command runs the migrations in a \
+            transaction that is rolled back. So it needs the right to create schemas in the database. Objects that you added are \
+            not faults. Added triggers, rules and policies are listed with the role whose code they run.
 
-            Exit status: 0 nothing differs · 1 failed, such as a missing right · 2 wrong files · 3 migrations are pending · 4 something \
-            is missing or was changed · 5 another session kept a table locked · 6 cannot connect, or only a standby · 7 \
+            Exit status: 0 nothing differs · 1 failed, for example because a right is missing · 2 wrong files · 3 migrations \
+            are pending · 4 something is missing or was changed · 5 another session kept a table locked · 6 cannot connect, or only a standby · 7 \
             the schema has objects of a role that was not granted to this one, or the database is not in UTF8 · 8 the database is newer
             """)
 
@@ -178,7 +180,7 @@ struct MigrateVerifyCommand: AsyncParsableCommand {
     func run() async throws {
         let migrator = try await migrations.makeMigrator()
         let comparison = try await migrator.connection.advisingCreation(
-            orElse: "The schema is made anew for the comparison, in a transaction that is rolled back."
+            orElse: "For the comparison, the schema is created a second time, in a transaction that is rolled back."
         ) {
             try await migrator.verify()
         }

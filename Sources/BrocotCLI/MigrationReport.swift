@@ -67,7 +67,7 @@ struct VerificationReport: Encodable, CustomStringConvertible {
     var additions: String? {
         guard !added.isEmpty else { return nil }
         return
-            (["Not created by the migrations, and run with the rights of the roles that use the table:"]
+            (["The migrations did not create these objects. They run with the rights of the roles that use the table:"]
             + added.map { "  \($0.name.printable), by role \($0.owner.printable)" }).joined(separator: "\n")
     }
 

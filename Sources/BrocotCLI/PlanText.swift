@@ -20,7 +20,7 @@ enum PlanText {
     private static let instructions = """
         -- Send these statements one by one, not inside a transaction of your tool: psql -v ON_ERROR_STOP=1 -f FILE
         -- Rails: disable_ddl_transaction!, one execute per statement. Django: atomic = False, RunSQL([one string per statement]).
-        -- If a statement fails with 55P03: ROLLBACK, print the script again, and run that. It has only what is left.
+        -- If a statement fails with 55P03: ROLLBACK, print the script again, and run that. The new script has only the statements that are left.
         """
 
     /// A script for a table without rows, which may be a part of a larger transaction.

@@ -15,12 +15,12 @@ struct ReleaseCommand: CancellableCommand {
               brocot release --all
 
             A list is held if the database refused its request, and --on-poison or the setting of its table is hold. brocot \
-            status shows the held lists and the reasons. After the release, the daemon tries the request again; if the \
+            status shows the held lists and the reasons. After the release, the daemon tries the request again. If the \
             database refuses it again, the list is held again. With --reject, the request is rejected, and the list \
             continues with its next request.
 
             Each list is released in a transaction of its own. If the command fails or is interrupted, it names the lists \
-            that it has released. Don't name these again with --reject: another request may hold them by then.
+            that it has released. Don't name these lists again with --reject: another request may hold them by then.
 
             Exit status: 0 released · 1 a list is not held, or the command failed · 2 no such table · 3 migrations pending · 5 \
             another session kept a list locked for 60 s; the others are released · 6 cannot connect, or only a standby · 7 a \
@@ -36,7 +36,7 @@ struct ReleaseCommand: CancellableCommand {
     @Flag(help: "Release every held list.")
     var all = false
 
-    @Flag(help: "Reject the request that the database refused, the first one of each list.")
+    @Flag(help: "Reject the request that the database refused: the first pending request of each list.")
     var reject = false
 
     @OptionGroup var connection: ConnectionOptions
@@ -76,10 +76,11 @@ struct ReleaseCommand: CancellableCommand {
             let reason = error.code == .cancelled ? "Interrupted" : error.message.printable
             sentences = ["\(reason)."] + (error.hint.map { ["\($0.printable)"] } ?? [])
             if !result.released.isEmpty {
-                sentences.append("Released before that, and not to be named again: \(names(of: result.released)).")
+                sentences.append(
+                    "Don't name these lists again, because they were released before: \(names(of: result.released)).")
             }
         }
-        if let list = result.inDoubt { sentences.append("Perhaps released: \(names(of: [list])).") }
+        if let list = result.inDoubt { sentences.append("Perhaps released: \(names(of: [list])). See brocot status.") }
         if !result.locked.isEmpty {
             sentences.append(
                 """

@@ -14,7 +14,7 @@ struct ResumeCommand: CancellableCommand {
             A list of a paused table continues only after the table is resumed. Lists that are held because the database \
             refused a request stay held: see brocot release.
 
-            Exit status: 0 resumed, or not paused · 1 failed, such as a missing right · 2 no such table · 3 migrations pending · 5 \
+            Exit status: 0 resumed, or not paused · 1 failed, for example because a right is missing · 2 no such table · 3 migrations pending · 5 \
             another session kept a table locked · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
             code · 8 the database is newer
             """)

@@ -5,19 +5,19 @@ import LibPQ
 struct RetryCommand: CancellableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Request again what rejected requests requested.",
+        abstract: "Request the moves of rejected requests again.",
         discussion: """
             EXAMPLES:
               brocot retry 1042
               brocot retry 1042 1043
 
-            Prints the id of each new request. A new request comes after all requests that are pending, and has no idempotency \
-            key. The rejected ones stay in the log. Rejected requests:
+            The command prints the id of each new request. A new request comes after all requests that are pending, and has no \
+            idempotency key. The rejected requests stay in the log. To list rejected requests:
 
               SELECT id, list, items, error_code, error FROM brocot.move_log WHERE outcome = 'rejected' ORDER BY id DESC LIMIT 20
 
-            Exit status: 0 requested · 1 one of them was not rejected, or failed; nothing was requested, unless the message says \
-            that the COMMIT was interrupted, or only the output could not be written · 3 migrations pending · 5 \
+            Exit status: 0 requested · 1 one of the requests was not rejected, or the command failed; nothing was requested, unless \
+            the message says that the COMMIT was interrupted, or that the output can't be written · 3 migrations pending · 5 \
             another session kept a table locked · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
             code · 8 the database is newer
             """)
@@ -29,7 +29,7 @@ struct RetryCommand: CancellableCommand {
 
     func validate() throws {
         guard !requests.isEmpty, requests.allSatisfy({ $0 >= 1 }) else {
-            throw ValidationError("Give ids of requests, which begin at 1.")
+            throw ValidationError("Give ids of requests. The first id is 1.")
         }
     }
 

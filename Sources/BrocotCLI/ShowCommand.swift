@@ -13,15 +13,15 @@ struct ShowCommand: AsyncParsableCommand {
               brocot show '' --table public.menu
               brocot show groceries --json
 
-            Exit status: 0 printed, also if the list has no items · 1 failed, such as a missing right · 2 no such table, or it \
-            can't have such a list · 3 no schema brocot, or migrations pending · 5 another session kept a table locked · 6 cannot \
+            Exit status: 0 printed, also if the list has no items · 1 failed, for example because a right is missing · 2 no such table, or it \
+            can't have such a list · 3 migrations pending · 5 another session kept a table locked · 6 cannot \
             connect · 7 a superuser, or a key column with a cast, would run another role's code; or the table needs repair · 8 the \
             database is newer
             """)
 
     @Argument(
         help: """
-            The list: for several list columns a JSON array of their texts, and '' if the whole table is one list.
+            The list. With several list columns, it is a JSON array of their texts. If the whole table is one list, it is ''.
             """)
     var list: String
 

@@ -16,7 +16,7 @@ struct StatusCommand: AsyncParsableCommand {
             With more than 1,000 lists, only the first 1,000 by name are looked up. The views brocot.queue_status, \
             pending_lists, pending_tables, throughput and rejections, and the table brocot.held_lists, contain the same data.
 
-            Exit status: 0 printed · 1 failed, such as a missing right · 3 migrations pending · 5 another session kept a table \
+            Exit status: 0 printed · 1 failed, for example because a right is missing · 3 migrations pending · 5 another session kept a table \
             locked · 6 cannot connect · 7 a superuser would run another role's code · 8 the database is newer
             """)
 

@@ -127,8 +127,8 @@ package struct OnlyWaitingWorkIsLeft: Error, CustomStringConvertible {
         """
         only requests that wait for a person are left: of held or paused lists, of tables that brocot attach is still \
         filling, or of tables that the daemon can't use. brocot status shows these lists, and brocot doctor shows why \
-        a table can't be used. For held lists run brocot release, for what is paused brocot resume, and for a table \
-        that is being filled the same brocot attach again
+        a table can't be used. For held lists, run brocot release. For paused lists and tables, run brocot resume. For a \
+        table that brocot attach is still filling, run the same brocot attach again
         """
     }
 }

@@ -89,8 +89,8 @@ extension Daemon {
         "brocot_batches_total": "Transactions that decided requests.",
         "brocot_batch_duration_seconds":
             """
-        Duration of the turns that decided requests: with their poll of the queue, the search for lists, and all their transactions up to \
-        the end of COMMIT.
+        Duration of the turns that decided requests. It contains their poll of the queue, the search for lists, and all their \
+        transactions, up to the end of COMMIT.
         """,
         "brocot_rebalances_total": "Moves for which other items had to get new ranks to make room.",
         "brocot_rebalanced_rows_total": "Other items that got new ranks.",
@@ -108,7 +108,7 @@ extension Daemon {
             "Age of the oldest pending request, 0 if there is none. Sampled every 15 to 60 s; NaN if unknown.",
         "brocot_held_lists":
             """
-        Lists whose request the database refused, and that wait for a person; paused lists don't count. Sampled every 15 to 60 s; NaN if unknown.
+        Lists that wait for a person, because the database refused a request. Paused lists don't count. Sampled every 15 to 60 s; NaN if unknown.
         """,
     ]
 }

@@ -72,7 +72,7 @@ struct Worker: Sendable {
             health.noteWaitForStandby(reason)
             if !isReported {
                 logger.error(
-                    "\(reason); the worker goes on when it is over",
+                    "\(reason); the worker continues after this wait",
                     metadata: ["next_step": "Start the standby, or change synchronous_standby_names."])
             }
             isReported = true

@@ -142,7 +142,7 @@ struct WorkerMemory {
     }
 
     private mutating func noteEndOfOutage() {
-        failures.noteSuccess("batches fail no longer")
-        searches.noteSuccess("batches need not be made smaller any more")
+        failures.noteSuccess("batches no longer fail")
+        searches.noteSuccess("batches no longer need to be smaller")
     }
 }

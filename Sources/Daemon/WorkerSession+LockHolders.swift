@@ -40,13 +40,14 @@ extension WorkerSession {
             message =
                 isAlike
                 ? """
-                one transaction of a Brocot session keeps a list locked; its requests wait. A daemon may have stopped: see \
+                one transaction of a Brocot session keeps a list locked; the list's requests wait. A daemon may have stopped: see \
                 pg_stat_activity for the pid. If the transaction is idle, the server ends it after --idle-timeout
                 """
-                : "one transaction keeps a list locked; its requests wait. See pg_stat_activity for the pid"
+                : "one transaction keeps a list locked; the list's requests wait. See pg_stat_activity for the pid"
         case .prepared(let name):
             metadata["prepared_transaction"] = name.map { "\($0)" }
-            message = "a prepared transaction keeps a list locked; its requests wait. See pg_prepared_xacts, and end it"
+            message =
+                "a prepared transaction keeps a list locked; the list's requests wait. See pg_prepared_xacts, and end it"
         }
         worker.logger.warning(message, metadata: metadata)
     }

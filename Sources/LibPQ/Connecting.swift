@@ -116,11 +116,11 @@ struct Connecting {
                 throw PostgresError(
                     fields: .init(
                         code: .connectionFailed,
-                        message: "no answer in time from the server for \(attempt.summary)",
+                        message: "the server did not answer in time: \(attempt.summary)",
                         connectionFailure: .timedOut,
                         hint: """
-                            Is the host right, does a firewall drop packets, or is it a pooler that can't reach its server? \
-                            connect_timeout sets the seconds.
+                            Is the host right? Does a firewall drop packets? Or can a pooler not reach its server? connect_timeout \
+                            sets how many seconds to wait.
                             """,
                         isConnectionLost: true))
             }

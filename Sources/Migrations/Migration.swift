@@ -43,7 +43,7 @@ package struct Migration: Sendable, Equatable {
         if sql.utf8.contains(0) {
             let offset = sql.unicodeScalars.prefix { $0 != "\0" }.count
             throw .unsuitable(
-                "the character NUL, which the server can't read. Remove it.", at: location(offset: offset))
+                "the server can't read the character NUL. Remove it.", at: location(offset: offset))
         }
         let statements = statements
         guard !statements.isEmpty else { throw .noStatement(path: path) }
@@ -58,7 +58,7 @@ package struct Migration: Sendable, Equatable {
             return "\(command) in a migration: each migration runs in one transaction of its own. Remove the command."
         }
         return statement.copiesThroughClient
-            ? "COPY with STDIN or STDOUT in a migration: nobody sends the data or takes them. Use INSERT." : nil
+            ? "COPY with STDIN or STDOUT in a migration: no client sends or receives the data. Use INSERT." : nil
     }
 
     /// The place at `offset`, in Unicode scalars of `sql`.

@@ -29,11 +29,11 @@ extension MigrationError {
         }
         return [
             """
-            Probably a script of brocot migrate plan --sql ran that was printed for another database. Restore a backup from before, and run \
-            brocot migrate up. Or apply, as the owner of the schema, what was left out:
+            Probably somebody ran a script of brocot migrate plan --sql that was printed for another database. Restore a backup from \
+            before that, and run brocot migrate up. Or apply the migrations that were left out, as the owner of the schema:
             """
         ] + commands + [
-            "Then run brocot migrate verify: it names objects that later migrations had made, and that these have replaced."
+            "Then run brocot migrate verify. It names objects of later migrations that these migrations have replaced."
         ]
     }
 
@@ -45,8 +45,8 @@ extension MigrationError {
     static func describeLockTimeout(_ waited: Duration, _ owners: [LockHolder]) -> String {
         let holder = owners.isEmpty ? "" : " by \(owners.text)"
         return """
-            A lock is held\(holder), and was not released within \(waited.inSeconds). If another migration is running, wait for its \
-            end, and try again or raise --lock-timeout. \(owners.map(\.advice).joined(separator: " "))
+            The lock of brocot migrate is held\(holder), and was not released within \(waited.inSeconds). Wait until the other migration \
+            has ended, and run the command again, or raise --lock-timeout. \(owners.map(\.advice).joined(separator: " "))
             """
     }
 

@@ -90,7 +90,11 @@ extension MigrationError: CustomStringConvertible {
         case .foreignTables(let objects, let role): Self.describe(objects, role: role)
         case .cancelled: "The migration was interrupted. It changed nothing; earlier migrations stay applied."
         case .unsupportedEncoding(let encoding): Self.describe(encoding: encoding)
-        case .standby: "This server is a standby, which can't be written to. Connect to its primary."
+        case .standby:
+            """
+            This server is a standby, which can't be written to. Connect to the primary; with several hosts, add \
+            target_session_attrs=read-write.
+            """
         case .database(let error): "\(error)"
         }
     }

@@ -29,7 +29,7 @@ extension MigrationStatus {
     }
 
     private static let advice = """
-        -- Each migration has a transaction of its own, which waits only shortly for locks, because other sessions wait behind it.
+        -- Each migration has a transaction of its own, which waits for locks only for a short time, because other sessions wait behind it.
         -- If a lock is not free in time, the script fails, and what it has applied stays. To continue after that, run brocot migrate up.
         -- Or print the rest with brocot migrate plan --sql, and run that.
         -- Later migrations replace functions of earlier ones. The project's folder docs/schema shows each object as it is in the end.

@@ -43,10 +43,10 @@ extension OrderingError: CustomStringConvertible {
             "rows are locked by another session, or were changed by one, in lists "
                 + lists.map(\.description).joined(separator: ", ")
         case .tookTooLong(let table):
-            "reading or writing lists of \(table) took longer than a statement may take, so smaller batches are tried; find out what is slow "
-                + "there, such as a trigger"
+            "a statement that reads or writes lists of \(table) took too long, so smaller batches are tried. Find out what is slow there, "
+                + "such as a trigger"
         case .invalidStoredRank(let table, let list, let key, let rank):
-            "item '\(key)' of list '\(list)' in \(table) has rank \(rank), which is no fraction in lowest terms within "
+            "item '\(key)' of list '\(list)' in \(table) has rank \(rank), which is not a fraction in lowest terms within "
                 + "bounds; restore the row, or set its rank columns to a free fraction"
         case .ranksOutOfOrder(let list, let key, let other):
             "item '\(key)' of list '\(list.key)' in \(list.orderedTable) "
@@ -59,10 +59,10 @@ extension OrderingError: CustomStringConvertible {
             "column \(column) of \(table) has type \(type); keys are \(KeyType.names)"
         case .missingColumn(let table, let relation, let column):
             "ordered table \(table) is registered, but there is no table \(relation) with a column "
-                + "\(column) (a view is no table); restore it, or run brocot detach"
+                + "\(column) (a view is not a table); restore it, or run brocot detach"
         case .triggerOfOtherOrder(let table, let function):
-            "\(table) has the triggers of another order: one calls brocot.\(quoteIdentifier(function)), which would undo each move. The table got "
-                + "the name of another one. Run brocot check"
+            "\(table) has the triggers of another order: one calls brocot.\(quoteIdentifier(function)), which would undo each move. The table "
+                + "has got the name of another table. Run brocot check"
         case .untrustedOwner(let table, let owner):
             "\(table) belongs to role \(owner), whose triggers would run with the rights of this superuser; run the daemon as a role of "
                 + "its own, or, if you trust the owner, grant \(owner) to this superuser as a superuser"

@@ -102,10 +102,11 @@ import Testing
         #expect(again.exitCode == 0)
         #expect(
             again.errors.contains(
-                "The rows of the table have no place. To place them: brocot check --repair --place-rows --table public.tasks. In another"
+                "The rows of the table have no place. To place them: brocot check --repair --place-rows --table public.tasks. For another"
             ),
             "\(again.errors)")
         #expect(
-            again.errors.contains("brocot detach public.tasks, and brocot attach with --order-by"), "\(again.errors)")
+            again.errors.contains("brocot detach public.tasks, and then brocot attach with --order-by"),
+            "\(again.errors)")
     }
 }

@@ -30,7 +30,7 @@ import Testing
         #expect(
             attached.errors.contains(
                 """
-                Attached public.tasks: placed 6 rows. Read it ORDER BY "rank". Next: brocot grant requester ROLE or brocot grant mover ROLE
+                Attached public.tasks: placed 6 rows. Read it with ORDER BY "rank". Next: brocot grant requester ROLE or brocot grant mover ROLE
                 """), "\(attached.errors)")
         #expect(try await order(on: connection) == [6, 4, 2, 5, 3, 1])
         let again = try await BrocotProcess.run(Self.arguments)
@@ -152,7 +152,7 @@ import Testing
         #expect(
             result.errors.contains(
                 """
-                from getting its rank. The steps above stay, and requests for public.tasks wait. Change the row, \
+                of the table raises this error. The steps above stay, and requests for public.tasks wait. Change the row, \
                 the trigger or the constraint, and run the same brocot attach again.
                 """),
             "\(result.errors)")
@@ -333,7 +333,8 @@ import Testing
             let attached = try await BrocotProcess.run(Self.arguments)
             #expect(attached.exitCode == 0, "\(attached.errors)")
             #expect(
-                attached.errors.contains("1 row lost the rank, because another row of the list had it") == !usesSQL,
+                attached.errors.contains("1 row lost the rank, because another row of the list had the same rank")
+                    == !usesSQL,
                 "\(attached.errors)")
         }
         #expect(try await order(on: connection) == [1, 3, 6, 2, 4, 5])

@@ -157,7 +157,7 @@ import Testing
             (#"{"workers": 1.5}"#, "must be a whole number from 1 to 256, not 1.5"),
             (#"{"on_poison": 3}"#, "on_poison in "), (#"{"on_poison": "a\": 3"}"#, "must be skip or hold"),
             (#"{"workers": null}"#, "is null; leave the key out for the default"),
-            ("{\n  \"workers\": 3,\n  \"workers\": 4\n}", ".json:3:3: workers is given a second time"),
+            ("{\n  \"workers\": 3,\n  \"workers\": 4\n}", ".json:3:3: workers is given twice"),
             ("{\n  \"workers\": 3\n  \"http\": 4\n}", ".json:3:3: expected , or }"),
             ("{\"workers\": 3", ".json:1:14: the closing } is missing"),
             (#"{"workers": maybe}"#, ".json:1:13: expected text"),

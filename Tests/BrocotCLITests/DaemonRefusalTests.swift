@@ -69,7 +69,7 @@ import Testing
         }
         #expect(try await owner.query("SELECT FROM brocot.items").count == 1)
         #expect(printed.text.split(separator: "nothing was decided").count == 2, "\(printed.text)")
-        #expect(printed.text.split(separator: "batches fail no longer").count == 2, "\(printed.text)")
+        #expect(printed.text.split(separator: "batches no longer fail").count == 2, "\(printed.text)")
         #expect(printed.text.contains("as the owner: brocot grant daemon ROLE"), "\(printed.text)")
     }
 }

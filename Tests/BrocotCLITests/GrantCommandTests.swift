@@ -160,7 +160,7 @@ import Testing
                 #expect(granted.exitCode == 0, "\(step.change): \(granted.errors)")
                 #expect(granted.errors.contains(warning) == step.isWarned, "\(step.change): \(granted.errors)")
                 let advice = """
-                    If this role runs brocot daemon, moves there wait until: ALTER ROLE "\(role.name)" BYPASSRLS
+                    If this role runs brocot daemon, moves there wait until you run: ALTER ROLE "\(role.name)" BYPASSRLS
                     """
                 #expect(granted.errors.contains(advice) == step.isWarned, "\(step.change): \(granted.errors)")
             }

@@ -221,7 +221,7 @@ import Testing
         #expect(result.errors.hasPrefix("brocot: Nothing was imported: "), "\(result.errors)")
         let long = try await BrocotProcess.run("import", String(repeating: "l", count: 1025), input: "1\n")
         #expect(long.exitCode == 2)
-        #expect(long.errors == "brocot: The list has 1,025 bytes; 1,024 are allowed. Nothing was imported.\n")
+        #expect(long.errors == "brocot: The list's key has 1,025 bytes; 1,024 are allowed. Nothing was imported.\n")
     }
 
     @Test("brocot import exits with 2 for a table whose rows belong to the application, and gives advice")

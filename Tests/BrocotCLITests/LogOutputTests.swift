@@ -91,7 +91,9 @@ import Testing
             logger.error("next")
             let lines = pipe.drain().split(separator: "\n")
             try #require(lines.count == 2, "\(lines)")
-            #expect(lines[0].contains("warning") && lines[0].contains("\(lost), because nobody read standard error"))
+            #expect(
+                lines[0].contains("warning")
+                    && lines[0].contains("\(lost), because standard error was not read in time"))
             #expect(lines[1].contains("next"))
             #expect(lines.allSatisfy { ($0.first == "{" && $0.last == "}") == (format == .json) }, "\(lines)")
         }

@@ -67,7 +67,7 @@ struct PoolerTests {
             }
             let doctor = try await BrocotProcess.run("doctor", databaseURL: pooler.url)
             #expect(doctor.exitCode == 0)
-            #expect(doctor.output.contains("ok    pooler      there is a pooler"))
+            #expect(doctor.output.contains("ok    pooler      there is a pooler; the check notify"))
             #expect(doctor.output.contains(mode == .transaction ? "warn  notify" : "ok    notify"))
         }
     }

@@ -97,7 +97,7 @@ import Testing
         let result = try await ended
         #expect(result.exitCode == 1)
         #expect(
-            result.errors.contains("Released before that, and not to be named again: list 1 of items."),
+            result.errors.contains("Don't name these lists again, because they were released before: list 1 of items."),
             "\(result.errors)")
         #expect(try await held(connection) == ["list 2", "list 3"])
     }

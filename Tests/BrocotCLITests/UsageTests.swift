@@ -48,7 +48,7 @@ import Testing
             (["show", "x", "--database-url", ""], "--database-url must be a URL that is not empty"),
             (["status", "--limit", "-1"], "--limit can't be negative."),
             (["migrate", "up", "--lock-timeout", "-1"], "--lock-timeout must be from 0 to 86400 seconds."),
-            (["retry", "0"], "Give ids of requests, which begin at 1."),
+            (["retry", "0"], "Give ids of requests. The first id is 1."),
             (["doctor", "--old-transaction", "-1"], "--old-transaction can't be negative."),
             (["dev", "--workers", "-1"], "--workers must be from 1 to 256."),
         ])

@@ -85,7 +85,7 @@ import Testing
         memory.note(decided([ListIdentifier("b")]))
         #expect(messages == ["nothing was decided; trying again"])
         memory.note(.idle)
-        #expect(messages.last == "batches fail no longer")
+        #expect(messages.last == "batches no longer fail")
     }
 
     @Test("A search for the cause of a failure is logged when it begins, and not again while it goes on") func search()
@@ -98,7 +98,7 @@ import Testing
         memory.note(failure(.queryCanceled))
         #expect(messages.last == "nothing was decided; trying again", "the same error, of the list that causes it")
         memory.note(.idle)
-        #expect(messages.last == "batches need not be made smaller any more")
+        #expect(messages.last == "batches no longer need to be smaller")
     }
 
     @Test("Batches get larger after each one that did not fail, whether it decided requests or not")

@@ -38,7 +38,8 @@ import Testing
         let start = ContinuousClock.now
         let refusal = await refusal { try await migrator.up() }
         #expect(.now - start >= .milliseconds(300))
-        let reason = "A lock is held by process \(holder.backendProcessIdentifier), and was not released within 0.3 s."
+        let reason =
+            "The lock of brocot migrate is held by process \(holder.backendProcessIdentifier), and was not released within 0.3 s."
         #expect(refusal?.hasPrefix(reason) == true, "\(refusal ?? "")")
         #expect(try await migrator.status().state == .missing)
     }

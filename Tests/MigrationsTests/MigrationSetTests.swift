@@ -71,7 +71,7 @@ import Testing
     @Test("A NUL character is refused with its place") func refusesNUL() {
         #expect(
             refusal(("0001_a.sql", "SELECT 1;\nSELECT '\0';\n")) == """
-                dir/0001_a.sql:2:9: error: the character NUL, which the server can't read. Remove it.
+                dir/0001_a.sql:2:9: error: the server can't read the character NUL. Remove it.
                  2 | SELECT '\u{FFFD}';
                    |         ^
                 """)

@@ -5,7 +5,7 @@ import Testing
 
 /// The rights that a role needs to ask for moves.
 @Suite("Rights of requesters", .database, .usualTimeLimit) struct RequesterRightsTests {
-    @Test("The rights that docs/operations.md names for requesters are enough to request moves")
+    @Test("The rights that docs/roles.md names for requesters are enough to request moves")
     func askForMoves() async throws {
         try await asRequester { connection, _ in
             try await connection.execute("SELECT brocot.move('l', 'a', first => true)")

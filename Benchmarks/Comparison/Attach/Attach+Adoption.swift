@@ -2,7 +2,7 @@ import LibPQ
 
 /// Adopting the order of many rows, in one list and in many, while rows are inserted and moves are requested.
 extension Attach {
-    /// Every row whose id this divides is moved meanwhile.
+    /// While the table is attached, rows whose id is divisible by this number are moved.
     private static let movedInterval = 1_000
 
     func adopt(on server: BenchmarkServer) async throws {
@@ -52,7 +52,7 @@ extension Attach {
         }
     }
 
-    /// How many rows that came meanwhile stand before one that was there, and was not moved.
+    /// The number of new rows that are placed before an older row of their list that was not moved.
     private static func misplaced(_ rows: Int) -> String {
         """
         SELECT count(*)

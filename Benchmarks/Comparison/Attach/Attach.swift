@@ -25,9 +25,9 @@ struct Attach: AsyncParsableCommand {
     @Option(help: "Lists that these rows are in.") var lists = 3_000
     @Option(help: "Rows of the tables whose order is adopted.") var adopted = 1_000_000
     @Option(help: "Sessions that write the table.") var writers = 2
-    @Option(help: "Seconds that they write before.") var seconds = 10
+    @Option(help: "Seconds for which the sessions write before the attach.") var seconds = 10
     @Option(help: "Moves that are drained at once.") var requests = 50_000
-    @Option(help: "Rounds of moves; five times as many of statements.") var rounds = 3
+    @Option(help: "Rounds of moves. Statements have five times as many rounds.") var rounds = 3
 
     func run() async throws {
         for part in only.map({ [$0] }) ?? Part.allCases {
@@ -112,7 +112,7 @@ struct Attach: AsyncParsableCommand {
 
     // MARK: Triggers
 
-    /// Two tables that differ in the triggers only, in turns. If they reference another table, their foreign key has a trigger of its own for
+    /// Measures two tables in turns, which differ only in the triggers. If they reference another table, their foreign key has a trigger of its own for
     /// each row.
     private func compareTriggers(referencing: Bool, on server: BenchmarkServer) async throws {
         print(referencing ? "Tables with a foreign key:" : "Tables without a foreign key:")

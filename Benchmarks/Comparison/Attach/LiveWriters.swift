@@ -33,7 +33,7 @@ enum LiveWriters {
             try await connection.execute(
                 "UPDATE public.tasks SET title = 'written' WHERE id = \(Int.random(in: 1...rows))", prepared: true)
             latencies.append(start.duration(to: .now) / .seconds(1))
-            // As an application does, which has something else to do.
+            // Like an application, the session pauses between two statements.
             try await Task.sleep(for: .milliseconds(2))
         }
         await connection.close()

@@ -6,7 +6,7 @@ actor LockSampler {
     private var isStopped = false
     /// Since when a process has held a lock of a mode.
     private var held: [String: ContinuousClock.Instant] = [:]
-    /// By mode, in seconds: from when a lock was first seen until it was not seen any more.
+    /// The longest time of a lock of each mode, in seconds: from the first sample with the lock to the first sample without it.
     private(set) var longest: [String: Double] = [:]
 
     init(_ server: BenchmarkServer) async throws { connection = try await server.connect() }

@@ -1,4 +1,4 @@
-"""Waiting that ends: a benchmark that stands still has to say what it waited for."""
+"""Waits with a deadline. If a benchmark stops, its error says what it waited for."""
 
 import asyncio
 import subprocess
@@ -7,7 +7,7 @@ import time
 
 
 def wait_until(what, is_so, seconds=300, pause=0.02):
-    """Returns when `is_so` does. `what` says what that is."""
+    """Returns when `is_so` returns true. `what` describes this condition."""
     deadline = time.monotonic() + seconds
     while not is_so():
         _check(what, deadline, seconds)
@@ -15,7 +15,7 @@ def wait_until(what, is_so, seconds=300, pause=0.02):
 
 
 async def wait_beside(worker, what, is_so, seconds=60, pause=0.0005):
-    """The same beside a task that has to go on meanwhile."""
+    """Like `wait_until`, but it fails if the task `worker` ends first."""
     deadline = time.monotonic() + seconds
     while not is_so():
         if worker.done():

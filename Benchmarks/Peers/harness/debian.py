@@ -30,6 +30,6 @@ class Package:
             shutil.copytree(FOLDER / self.name, copy)
         script = min(copy.glob(f"usr/share/postgresql/*/extension/{pattern}"))
         libraries = next(copy.glob("usr/lib/postgresql/*/lib"))
-        # Without what only CREATE EXTENSION understands.
+        # Without the lines that only CREATE EXTENSION understands.
         text = re.sub(r"(?mi)^(\\.*|select pg_catalog\.pg_extension_config_dump\(.*)$", "", script.read_text())
         connection.execute(text.replace("$libdir/", f"{libraries}/"))

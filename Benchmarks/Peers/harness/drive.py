@@ -27,7 +27,7 @@ def longest_run(seconds):
 
 @dataclass
 class Outcome:
-    """What became of the moves: the seconds of each one that succeeded, by session, and why the first failed one did."""
+    """The result of the moves: the seconds of each move that succeeded, by session, and the error of the first move that failed."""
 
     latencies: list[list[float]]
     seconds: float
@@ -137,7 +137,7 @@ class Watchdog(threading.Thread):
                         [self._peer.database, self.longest + 2]).fetchone()
                 if found:
                     self.killed = True
-                    # That ends all the others too.
+                    # The server then ends all other sessions too.
                     self._peer.server.kill(found[0])
                     return
 
@@ -146,12 +146,12 @@ _OTHER_FAILED = "not all sessions began"
 
 
 def _processes(peer, workload, seconds):
-    """For libraries of Python. A process each, since threads would wait for each other in the interpreter."""
+    """For libraries of Python. Each session is a process, because threads would wait for each other in the interpreter."""
     context = multiprocessing.get_context("fork")
     barrier, results = context.Barrier(workload.sessions), context.Queue()
 
     def work(number):
-        # Each process answers, whatever happens: it is waited for.
+        # Each process must send an answer, because the parent process waits for it.
         latencies, broke, start = [], None, time.time()
         try:
             session = peer.session()
@@ -206,7 +206,7 @@ def _pgbench(peer, workload, seconds):
         for log in Path(folder).glob("log.*"):
             for line in log.read_text().splitlines():
                 session, _, microseconds, _, second, fraction = line.split()[:6]
-                # A deadlock when the time was over.
+                # A deadlock that ended a move after the time was over.
                 if microseconds == "failed":
                     continue
                 end = int(second) + int(fraction) / 1e6

@@ -1,4 +1,4 @@
-"""On what was measured."""
+"""The machine on which the benchmark ran."""
 
 import datetime
 import os

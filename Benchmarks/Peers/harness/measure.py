@@ -58,12 +58,12 @@ def at(values, share):
 
 
 def p99(values):
-    """The 99th percentile of sorted values; None for less than 100, of which it would be the largest."""
+    """The 99th percentile of sorted values. It is None for fewer than 100 values, because it would be the largest value."""
     return at(values, 0.99) if len(values) >= 100 else None
 
 
 def _counters(peer):
-    # Sessions report what they wrote when they end.
+    # A session adds its writes to the statistics when it ends.
     time.sleep(0.1)
     with peer.connect() as connection:
         log = connection.execute("SELECT pg_current_wal_insert_lsn() - '0/0'").fetchone()[0]
@@ -106,7 +106,7 @@ def _pages_per_second(peer, workload, seconds):
 
 
 def _wrong(peer, workload, outcome):
-    """What is wrong with the order of the first list that is; None if all are right."""
+    """What is wrong with the first list whose order is wrong. It is None if all lists are right."""
     return _compare(peer, workload, [len(latencies) for latencies in outcome.latencies])
 
 

@@ -1,4 +1,4 @@
-"""Modules of Python that peers need. `prepare` installs them where they can be had."""
+"""Modules of Python that peers need. `prepare` installs those that are available."""
 
 from importlib.util import find_spec
 

@@ -1,4 +1,4 @@
-"""Moves, and the plain list that says what their result has to be."""
+"""Moves, and a plain list that has the right order after them."""
 
 from dataclasses import dataclass
 

@@ -26,7 +26,7 @@ class PgQ(JobQueue):
         with self.connect() as connection:
             self._package.load("pgq--[0-9].[0-9].sql", connection)
             connection.execute("SELECT pgq.create_queue('nothing'), pgq.register_consumer('nothing', 'worker')")
-            # A tick whenever it is asked for.
+            # A tick each time that the program asks for one.
             connection.execute("SELECT pgq.set_queue_config('nothing', 'ticker_max_lag', '0')")
             connection.execute("SELECT pgq.set_queue_config('nothing', 'ticker_idle_period', '0')")
 

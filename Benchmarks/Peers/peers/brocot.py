@@ -13,7 +13,7 @@ from harness.drive import Outcome, longest_run
 from .peer import SqlPeer
 
 BUILT = Path(__file__).parents[3] / ".build/release"
-# More than a session of the library can move.
+# A number of moves that is greater than a session of the library can make.
 MOST_PER_SECOND = 10_000
 
 
@@ -68,7 +68,7 @@ class BrocotDaemon(Brocot):
     def start(self):
         self.daemon = subprocess.Popen([BUILT / "brocot", "daemon"], env=self._environment(), stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
-        # It is ready when a request is applied: one that changes nothing.
+        # The daemon is ready when it has applied a request that changes nothing.
         with self.connect() as connection:
             request = connection.execute("SELECT brocot.remove('no list', 'no item')").fetchone()[0]
             connection.execute(f"CALL brocot.wait_for({request}, '60 seconds')")
@@ -104,7 +104,7 @@ class BrocotLibrary(Brocot):
         "It waits for a lock of the list.")
 
     def run_program(self, workload, seconds):
-        """Sends moves to the program: more than it can make in the time."""
+        """Sends moves to the program, more than it can make in the given time."""
         moves = "".join(
             f"{session}\t{move.list}\t{move.item}\t{'-' if move.remove else move.anchor or ''}\n"
             for session in range(workload.sessions)

@@ -29,7 +29,7 @@ class DjangoOrderedModel(Peer):
         connection.close()
 
     def _drop_indexes_for_like(self, connection):
-        """Django adds them to each text key. Collation C does not need them, and they would make each shifted row dearer."""
+        """Drops the indexes that Django adds for LIKE. With collation C they are useless, and each shifted row would cost more."""
         names = connection.execute(
             "SELECT indexrelid::regclass::text FROM pg_index WHERE indexrelid::regclass::text LIKE 'ordering%like'").fetchall()
         for (name,) in names:

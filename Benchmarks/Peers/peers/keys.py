@@ -59,7 +59,7 @@ class StringKeySession(Session):
         with connection.transaction():
             lower, upper = connection.execute("SELECT * FROM neighbours(%s, %s, %s)", [list, item, anchor]).fetchone()
             key = self._key_between(lower, upper)
-            # As the peers in SQL do: ON CONFLICT DO UPDATE costs more.
+            # The peers in SQL do the same, because ON CONFLICT DO UPDATE costs more.
             updated = connection.execute("UPDATE items SET key = %s WHERE list = %s AND item = %s", [key, list, item])
             if not updated.rowcount:
                 connection.execute("INSERT INTO items VALUES (%s, %s, %s)", [list, item, key])

@@ -1,4 +1,4 @@
-"""The sentences that the README repeats, for good or bad. They are made of the figures alone."""
+"""The sentences that the README repeats, both good and bad ones. They depend only on the figures."""
 
 from .results import is_right, milliseconds, number
 

@@ -5,7 +5,7 @@ from peers import PEERS
 from .results import is_brocot, is_right, milliseconds, number, title
 from .tables import table
 
-# What differs by less may be chance.
+# A smaller difference may be chance.
 NOTEWORTHY = 1.1
 
 WAYS = [key for key in PEERS if is_brocot(key)]

@@ -1,4 +1,4 @@
-"""docs/benchmarks.md and its plots, written from what runs stored."""
+"""Writes docs/benchmarks.md and its plots from the results that runs stored."""
 
 import re
 import shutil
@@ -31,8 +31,9 @@ def write_report(folder, into):
 def page(results, plots_folder):
     sections = [
         "# Benchmarks",
-        f"Brocot beside other ways to keep an order in PostgreSQL, on the same work in the same server. `make {results.command}` measured "
-        "everything on this page and wrote it. Compare the figures only with each other: another machine gives other figures. "
+        "This page is for people who choose a way to keep an order in PostgreSQL, or a job queue. It compares Brocot with other ways and "
+        f"queues, which do the same work in the same server. `make {results.command}` measured everything on this page and wrote it. Compare "
+        "the figures only with each other: another machine gives other figures. "
         f"{rounds(results)}",
         "## In short\n\n" + "\n".join(f"- {claim}" for claim in claims(results)),
         "## What Brocot is worse at\n\n" + worse(results),

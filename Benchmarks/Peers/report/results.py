@@ -1,4 +1,4 @@
-"""What runs stored."""
+"""The results that runs stored."""
 
 import json
 
@@ -14,7 +14,7 @@ class Results:
         self.command = "bench-quick" if folder.name == "quick" else "bench"
 
     def workloads(self, *beginnings):
-        """The stored workloads whose names begin like that, in this order; random moves by the length of the list."""
+        """The stored workloads whose names begin with these prefixes, in this order. Random moves are sorted by the length of the list."""
         return [
             workload for beginning in beginnings
             for _, workload in sorted(

@@ -13,7 +13,7 @@ def name(key):
 
 
 def rows_of(workload, cells):
-    """A row for each peer; for one that is missing, the reason."""
+    """A row for each peer. For a missing peer, the row has the reason."""
     for key, figures in workload["peers"].items():
         if "missing" in figures:
             yield [name(key), f"missing: {figures['missing']}"]

@@ -13,32 +13,32 @@ make bench-quick ARGUMENTS="--workloads sessions jobs --peers brocot double-midp
 make bench RECORDINGS=folder                      # an hour; the page and its plots go to docs, and the first section into the README
 ```
 
-It starts a PostgreSQL of its own in a temporary folder. Packages of Python go to `.build/bench`. pg_rational and PgQ are Debian's packages: they are
-unpacked there, and not installed. A peer that can't be had is reported as missing. What parts of a run measured is kept in
+Each command starts a PostgreSQL server of its own in a temporary folder. Packages of Python go to `.build/bench`. pg_rational and PgQ are Debian's
+packages: they are unpacked there, and not installed. The report names a peer as missing if its package isn't available. The results are kept in
 `.build/bench/results`, so that a run can be done in parts."""
 
 METHOD = """\
-- **Work.** All peers get the same moves, in one server, one after the other, and make as many as they can in the time; each round begins
-  with freshly filled lists. A move is "this item goes directly behind that one", as a user who drags it says. The database finds the
+- **Work.** All peers get the same moves, in one server, one peer after the other. Each makes as many moves as it can in the given time, and
+  each round begins with freshly filled lists. A move puts an item directly behind another item, as when a user drags it. The database finds the
   neighbours, and the order is committed with each move. Each peer is one small file in `Benchmarks/Peers/peers`, and each workload one in
   `Benchmarks/Peers/workloads`.
-- **A fair chance.** A peer whose move is SQL alone does it in one function, thus in one round trip, even where its library needs more.
-  A library of Python runs in Python. Peers that would lose moves without one wait for a lock of the list; libraries take only their own locks.
-  Each has an index of the list and its own key beside the primary key. Only Brocot's contains the item too.
+- **A fair chance.** A peer whose move is SQL alone does it in one function, and so in one round trip, even if its library needs more.
+  A library of Python runs in Python. A peer that would lose moves without a lock of the list waits for such a lock. Libraries take only their own
+  locks. Each peer has the primary key and an index of the list and its sort key. Only Brocot's index contains the item too.
 - **One session.** A loop in Python with psycopg 3, or in Swift. `synchronous_commit` is off.
-- **Eight sessions.** pgbench for peers whose move is SQL: it costs less than any other client, so that more of the machine is the
-  server's. Eight processes for libraries of Python: threads would wait for each other. One process for Swift. A move that a deadlock ended is
+- **Eight sessions.** pgbench for peers whose move is SQL: it costs less than any other client, and leaves more of the machine to the
+  server. Eight processes for libraries of Python, because threads would wait for each other. One process for Swift. A move that a deadlock ended is
   tried again. `synchronous_commit` is on.
-- **Every result is checked** against a plain list, item by item, and two items at the same place are wrong too. With eight sessions each
-  one moves its own items, behind others of its own or behind some that stand still and serve all. So the order of its items and of those that stand
-  still must be exactly that of its own moves, however the sessions took turns. If a result is wrong, the moves run again with a comparison after
-  each one, to find the first that went wrong.
-- **Rows** are those that PostgreSQL's statistics count as inserted, updated or deleted. **WAL** is what the server wrote between the
-  first move and the last. Meanwhile there is no checkpoint, and so no full pages, and no autovacuum.
-- **A commit** says how long a durable commit of one row by one session took directly before the run. Only runs with similar commits can be
-  compared: virtual machines have good and bad seconds. If there are several rounds, all peers take turns in each.
+- **Every result is checked** against a plain list, item by item. Two items at the same place are wrong too. With eight sessions, each session
+  moves its own items: behind other items of its own, or behind items that no session moves. So a session's items and the items that no session moves
+  must be exactly in the order that this session's moves give, in whatever order the sessions ran. If a result is wrong, the moves run again with a
+  comparison after each one, to find the first move that went wrong.
+- **Rows** are the rows that PostgreSQL's statistics count as inserted, updated or deleted. **WAL** is the write-ahead log between the
+  first move and the last. In this time there is no checkpoint, and so no full-page image, and no autovacuum.
+- **A commit** is the time of a durable commit of one row by one session, directly before the run. Compare only runs with similar commits,
+  because the speed of a virtual machine changes. If there are several rounds, all peers take turns in each.
 - **A statement that takes 10 s** (30 s in `make bench`) is cancelled, and its server process is killed if it ignores that.
-- **p50, p99**: half of the moves took at most the first, and 99 of 100 at most the second, which is left out where there are less than 100."""
+- **p50, p99**: half of the moves took at most the time p50, and 99 of 100 at most the time p99. With fewer than 100 moves, p99 is left out."""
 
 
 def peers():

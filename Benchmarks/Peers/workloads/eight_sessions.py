@@ -24,7 +24,7 @@ class EightSessions(Workload):
         where = "one list" if lists == 1 else f"{lists} lists"
         self.title = f"Eight sessions, {where} of {items:,}"
         self.what = f"Eight sessions move random items of {where} of {items:,} at the same time, durably, with a transaction for each move."
-        # Every ninth item stands still; the others belong to the sessions in turn.
+        # No session moves every ninth item. All other items belong to the sessions in turn.
         self.each = items // (self.sessions + 1)
 
     def moves(self, session):
@@ -48,7 +48,7 @@ class EightSessions(Workload):
         return item_name(number, (self.sessions + 1) * position + session + 1, self.items)
 
     def own(self, session):
-        """The items of a session and those that stand still, as they are at first, by list."""
+        """The items of a session and the items that no session moves, in their order at first, by list."""
         return {
             list_name(number): PlainList(
                 self._name(number, owner, position) for position in range(self.each) for owner in (-1, session))

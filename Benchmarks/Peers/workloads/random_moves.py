@@ -1,4 +1,4 @@
-"""A random item goes behind a random other one."""
+"""Moves of a random item behind another random item."""
 
 import random
 

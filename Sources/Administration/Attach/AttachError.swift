@@ -86,27 +86,27 @@ extension AttachError: CustomStringConvertible {
             """
         case .listLocked(let list, let holders):
             """
-            Could not repair the ranks of \(list.map { "list \"\($0)\": it, or a row of it," } ?? "rows in no list: a row") is locked by \
-            \(holders.text). Run the same command again when that transaction has ended. \(holders.advice ?? "")
+            Could not repair the ranks of \(list.map { "list \"\($0)\", because the list or one of its rows" } ?? "rows in no list, because a row") \
+            is locked by \(holders.text). Run the same command again when that transaction has ended. \(holders.advice ?? "")
             """
         case .busy(let holders, let waited):
             """
-            For \(waited.components.seconds) s, the lock of brocot attach, detach and check --repair was held by \(holders.text). Nothing was \
-            changed. Wait until that command has ended; if it is none of these commands, end the session. \
-            \(holders.advice ?? "See pg_locks, locktype advisory.")
+            The lock of brocot attach, detach and check --repair was held by \(holders.text), and was not released within \
+            \(waited.components.seconds) s. Nothing was changed. If that session runs one of these commands, run this command again after it. \
+            Otherwise end the session. \(holders.advice ?? "See pg_locks, locktype advisory.")
             """
         case .lockInOtherSession:
             """
-            All steps are done, but the lock of brocot attach, detach and check --repair stayed in another session of the server, and makes \
-            these commands wait. A pooler in transaction mode may be the cause. End that session: see pg_locks, locktype advisory, and \
-            connect these commands directly, or in session mode.
+            All steps are done, but another session of the server still has the lock of brocot attach, detach and check --repair. So these \
+            commands wait. A pooler in transaction mode may be the cause. End that session: see pg_locks, locktype advisory. Connect \
+            these commands directly, or in session mode.
             """
         case .equalRanks(let names, let isBeingFilled, let error):
             """
             \(error)
             Rows of \(names.title) have the rank of another row of their list, so the index can't be built. The finished \
             steps stay. \(isBeingFilled
-                ? "Other sessions keep inserting such ranks: leave the rank columns out there, and run the same command again."
+                ? "Other sessions keep inserting such ranks. Leave the rank columns out of their INSERTs, and run the same command again."
                 : "Run brocot check --repair as the table's owner: it corrects the ranks and builds the index.")
             """
         case .unfinished(let orderedTable, let isOrderStored, let error):
@@ -124,7 +124,7 @@ extension AttachError: CustomStringConvertible {
         case .rowRefused(let orderedTable, let item, let error):
             """
             \(error)
-            This error of a trigger or constraint of the table prevents the row of item '\(item)' from getting its rank. The steps above \
+            The row of item '\(item)' can't get its rank, because a trigger or constraint of the table raises this error. The steps above \
             stay, and requests for \(orderedTable) wait. Change the row, the trigger or the constraint, and run the same brocot attach again.
             """
         case .stepFailed(let step, let error):

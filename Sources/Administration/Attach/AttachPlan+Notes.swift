@@ -6,7 +6,7 @@ extension AttachPlan {
         laterTriggers.map {
             """
             Trigger \($0) fires after Brocot's triggers. If it changes the list of a row, the row keeps its rank, and the \
-            unique index may refuse that. Give the trigger a name that sorts before \(definition.names.keepTrigger).
+            unique index may refuse the row. Give the trigger a name that sorts before \(definition.names.keepTrigger).
             """
         } + (noteOnTriggersOfPlacing.map { [$0] } ?? [])
     }

@@ -42,7 +42,8 @@ struct AttachRules {
     private func checkNames() throws(AttachError) {
         for name in [names.schema, names.table, names.rank, definition.itemColumn] + definition.listColumns
         where name.contains(".") {
-            throw refuse("the name \"\(name)\" has a dot, which separates the parts of an order's name")
+            throw refuse(
+                "the name \"\(name)\" has a dot, but a dot separates the parts of an order's name. Rename the object")
         }
         guard !names.rank.isEmpty else { throw refuse("--rank is empty. Name the column of the sort key") }
         guard !Self.systemColumns.contains(names.rank) else {
@@ -51,17 +52,22 @@ struct AttachRules {
         for name in [names.schema, names.table] where name.utf8.count > OrderNames.lengthLimit {
             throw refuse(
                 """
-                the name "\(name)" has more than \(OrderNames.lengthLimit) bytes. PostgreSQL has cut it off when the object was created. Write the name \
-                that the database has
+                the name "\(name)" has more than \(OrderNames.lengthLimit) bytes. PostgreSQL cut the name off when it created the object. Give the name as the \
+                database has it
                 """)
         }
         guard names.denominator.utf8.count <= OrderNames.lengthLimit else {
             throw refuse(
-                "the rank column's name is too long: with _num and _den it has more than \(OrderNames.lengthLimit) bytes"
+                """
+                the rank column's name is too long: with _num and _den it has more than \(OrderNames.lengthLimit) bytes. Choose a \
+                shorter name with --rank
+                """
             )
         }
         guard names.orderedTable.utf8.count <= Move.longestTableName else {
-            throw refuse("the order's name has more than \(Move.longestTableName) bytes")
+            throw refuse(
+                "the order's name has more than \(Move.longestTableName) bytes. Rename the schema or the table, or choose another --rank"
+            )
         }
         try checkThatColumnsDiffer()
     }
@@ -102,7 +108,7 @@ struct AttachRules {
         }
         guard !definition.ownsRows || !table.hasRuleOnInsertOrDelete else {
             throw refuse(
-                "this table has a rule ON INSERT or ON DELETE, which changes the statements of moves with --owns-rows. Make a trigger instead of the rule"
+                "this table has a rule ON INSERT or ON DELETE, which changes the statements of moves with --owns-rows. Replace the rule by a trigger"
             )
         }
         // Moves delete rows only with --owns-rows.
@@ -120,8 +126,8 @@ struct AttachRules {
             }
             throw refuse(
                 alike.count > 1
-                    ? "several columns have names that look like \"\(name)\", but consist of other characters. Rename all but one"
-                    : "the name of column \"\(name)\" looks the same in the database, but consists of other characters. Rename the column"
+                    ? "several columns have names that look like \"\(name)\", but consist of different characters. Rename all but one"
+                    : "the name of column \"\(name)\" looks the same in the database, but consists of different characters. Rename the column"
             )
         }
     }
@@ -255,8 +261,8 @@ struct AttachRules {
         if mayChangeOptions, table.registered?.definition.visible != definition.visible { return }
         throw refuse(
             """
-            the condition of visibility fails: \(fault). Restore what it names, or repeat brocot attach with another --visible and with \
-            --change-options
+            the condition of visibility fails: \(fault). Restore the columns, functions or types that the condition names, or repeat \
+            brocot attach with another --visible and with --change-options
             """)
     }
 
@@ -270,7 +276,7 @@ struct AttachRules {
                         "It belongs to the order \($0). Choose another name for the rank column with --rank"
                     }
                         ?? """
-                        Rename it, for example because that table had this name before: ALTER INDEX \(quoteIdentifier(relation.schema)).\
+                        That table may have been renamed. Rename its index too: ALTER INDEX \(quoteIdentifier(relation.schema)).\
                         \(quoteIdentifier(index)) RENAME TO \(nameInPartition(of: index).map(quoteIdentifier) ?? "…")
                         """
                 throw refuse(

@@ -115,7 +115,7 @@ extension Attacher {
         throw .refused(
             """
             \(order.definition.names.title): brocot attach is not finished. \(waiting == 1 ? "1 row has" : "\(waiting) rows have") no place yet, and \
-            their order would be forgotten. \(howToContinue(order, on: table)) Nothing was changed.
+            brocot detach would forget their order. \(howToContinue(order, on: table)) Nothing was changed.
             """)
     }
 
@@ -170,8 +170,8 @@ extension Attacher {
         guard !plan.isRegistered else {
             throw .refused(
                 """
-                \(names.title): it is attached, but ranks are damaged. Repair them first: \(names.repairCommand). If that refuses because a \
-                key column's type was changed, first change the type back. Nothing was changed.
+                \(names.title): it is attached, but ranks are damaged. Repair them first: \(names.repairCommand). If that command fails because \
+                the type of a key column was changed, first change the type back. Nothing was changed.
                 """)
         }
         throw .refused(

@@ -73,14 +73,14 @@ package struct Attacher: Sendable {
             throw .refused(
                 """
                 \(found.names.title) is not the table that was attached: the triggers of this order are on \
-                \(other.title). Give the tables their former names\(alternative). Then run this again. Nothing was changed.
+                \(other.title). Give the tables their former names\(alternative). Then run this command again. Nothing was changed.
                 """)
         }
         if let other = found.table?.othersWithTriggers.first {
             throw .refused(
                 """
                 \(other.title) has the triggers of \(found.names.orderedTable) too, which use the same functions. \
-                \(other.adviceToDropTriggers). Then run this again. Nothing was changed.
+                \(other.adviceToDropTriggers). Then run this command again. Nothing was changed.
                 """)
         }
         if let other = found.table?.attachedOthersWithTriggers.first {
@@ -94,7 +94,7 @@ package struct Attacher: Sendable {
             throw .refused(
                 """
                 trigger \(trigger.name) on \(trigger.table) calls a function of the order \(found.names.orderedTable). Drop it: DROP TRIGGER \
-                \(quoteIdentifier(trigger.name)) ON \(trigger.table). Then run this again. Nothing was changed.
+                \(quoteIdentifier(trigger.name)) ON \(trigger.table). Then run this command again. Nothing was changed.
                 """)
         }
     }
@@ -108,7 +108,7 @@ package struct Attacher: Sendable {
         guard dependents.isEmpty else {
             // Without --drop-columns, the stored order of the rows would be forgotten.
             let statement = table.isBeingFilled ? table.detachmentOfPartition : nil
-            let advice = statement.map { "First: \($0). Then run the same brocot attach again, or this." }
+            let advice = statement.map { "First: \($0). Then run the same brocot attach again, or this command." }
             throw .refused(
                 """
                 \(names.title): \(dependents.joined(separator: ", ")) uses the rank columns, so they can't be dropped. \

@@ -142,8 +142,8 @@ package struct Attachment: Sendable {
         guard count > 0 else { return }
         logger.warning(
             """
-            \(count == 1 ? "1 row" : "\(count) rows") lost the rank, because another row of the list had it, or because no list contains \
-            the row. Rows in a list are now placed last.
+            \(count == 1 ? "1 row" : "\(count) rows") lost the rank, because another row of the list had the same rank, or because the \
+            row is in no list. Of these rows, those in a list are now placed last.
             """)
     }
 }

@@ -43,7 +43,7 @@ struct CommandLock: Sendable {
             try? await unlock()
             // An error of `body` does not say which steps are finished.
             guard case .database(let serverError) = error, serverError.isConnectionLost else { throw error }
-            throw .stepFailed(step: "go on", serverError)
+            throw .stepFailed(step: "continue", serverError)
         }
         try await unlock()
         return value
@@ -69,7 +69,7 @@ struct CommandLock: Sendable {
                     let holders = try await DescribedLockHolder.all(Self.holders, on: connection)
                     guard !isTooLate else { throw AttachError.busy(holders: holders, waited: patience) }
                     logger.notice(
-                        "waiting for another brocot attach or detach to end",
+                        "waiting for another brocot attach, detach or check --repair to end",
                         metadata: ["holder": "\(holders.text)"])
                 }
                 isWaiting = true

@@ -34,7 +34,7 @@ struct LockedRowsWait {
             let holders = try await holders(on: connection)
             logger.notice(
                 """
-                rows of \(names.title) are locked by other sessions; this command goes on when their transactions \
+                rows of \(names.title) are locked by other sessions; this command continues when their transactions \
                 end
                 """, metadata: ["holder": "\(holders.text)"])
         }

@@ -20,8 +20,8 @@ extension Doctor {
             return .warning(
                 "foreign key",
                 """
-                moves wait for transactions that have inserted rows with a foreign key to the moved row, and the reverse, because \
-                these unique indexes have no condition: \(indexes.joined(separator: ", "))
+                moves, and transactions that insert rows with a foreign key to the moved row, wait for each other, because these \
+                unique indexes have no condition: \(indexes.joined(separator: ", "))
                 """,
                 advice: """
                     As the owner of the table: \(commands.joined(separator: "; ")); and then brocot check --repair, which builds the index \

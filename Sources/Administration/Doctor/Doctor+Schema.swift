@@ -65,7 +65,7 @@ extension Doctor {
                 "version \(status.databaseVersion). `brocot migrate verify` finds objects that were changed by hand")
         case .missing:
             .failure(
-                "schema", "there is no schema brocot, or its history brocot.schema_migrations is empty",
+                "schema", "the database has no schema brocot, or its history brocot.schema_migrations is empty",
                 advice: "Run brocot migrate up: it creates the schema, or says what to do.", .schemaMissing)
         case .behind:
             .failure(

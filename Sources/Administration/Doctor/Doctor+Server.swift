@@ -9,8 +9,8 @@ extension Doctor {
         return .warning(
             "notify", "the server's notification queue is \(percent) % full",
             advice: """
-                If it is full, requests that would notify a sleeping daemon fail. End the transaction that the server's log names \
-                (NOTIFY queue), of a session that listens. Until then, requests need SET brocot.wake_daemons = off.
+                If the queue is full, requests that would notify a sleeping daemon fail. The server's log has a message about the \
+                NOTIFY queue. End the transaction that this message names. Until then, requests need SET brocot.wake_daemons = off.
                 """)
     }
 
@@ -44,10 +44,10 @@ extension Doctor {
             {
                 return .warning(
                     "log pruning",
-                    "the log has a request that was decided \(days) days ago, and no daemon runs that deletes old ones",
+                    "the log has a request that was decided \(days) days ago, and no running daemon deletes old requests",
                     advice: """
                         Let a scheduler run brocot daemon --drain, or the DELETE of "How long things are kept" in docs/operations.md. \
-                        If the log shall keep more, say so with --log-retention.
+                        If the log should keep requests longer, give --log-retention.
                         """)
             }
             return .ok("log pruning", "nothing keeps daemons from deleting old rows of the log")

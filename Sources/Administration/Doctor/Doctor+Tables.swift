@@ -22,8 +22,8 @@ extension Doctor {
     private static let adviceOnMissingTables = """
         Restore the table or the column, or run brocot detach with the table's name, without --drop-columns. If the table \
         or a key column was renamed, run brocot attach afterwards, with the new name: the rows keep their order. If a rank \
-        column is missing, run brocot check --repair. Something else with the table's name is not read, because that would \
-        run its owner's code.
+        column is missing, run brocot check --repair. If the name belongs to something else now, such as a view, it is not \
+        read, because that would run its owner's code.
         """
 
     /// Keys are compared as text, so equal values of a type must have the same text.
@@ -36,7 +36,7 @@ extension Doctor {
                 return .failure(
                     "keys", faults.joined(separator: "; "),
                     advice: """
-                        Give the column another type (ALTER TABLE … ALTER COLUMN … TYPE text, for instance), or mend the type.
+                        Give the column another type, for example with ALTER TABLE … ALTER COLUMN … TYPE text, or change the type itself.
                         """
                 )
             }
@@ -112,7 +112,7 @@ extension Doctor {
             return [(order.name, try repeatedItem(in: order.definition, on: connection))]
         } conclude: { (tables: [(name: String, item: String?)], _: isolated Connection) throws(PostgresError) in
             let found = tables.compactMap { table, item in item.map { "\(table) (item \($0.debugDescription))" } }
-            let advice = "Delete the surplus rows, and CREATE UNIQUE INDEX on the list and item columns."
+            let advice = "Delete the surplus rows, and then run CREATE UNIQUE INDEX on the list and item columns."
             guard found.isEmpty else {
                 return .failure(
                     "duplicates", "several rows for the same list and item: \(found.joined(separator: ", "))",

@@ -240,7 +240,7 @@ package struct Doctor: Sendable {
         await attempt("pooler", connection) { connection throws(PostgresError) in
             try connection.isDirect()
                 ? .ok("pooler", "none: this connection reaches the server itself")
-                : .ok("pooler", "there is a pooler; notify shows whether it matters")
+                : .ok("pooler", "there is a pooler; the check notify shows whether notifications arrive")
         }
     }
 

@@ -22,7 +22,7 @@ struct ChangedKeys {
             guard let former = type(of: column.name, in: body), former != column.type else { continue }
             if let index = indexOnRenamedColumn {
                 return """
-                    column "\(column.name)" is another one than before, \(column.displayedType) instead of \(Self.displayed(former)): a column of \
+                    column "\(column.name)" is now another column, \(column.displayedType) instead of \(Self.displayed(former)), because a column of \
                     index "\(index)" was renamed. New rows get no place. Drop the index and run the same brocot attach again, which may end with \
                     SQLSTATE 23505. Then: brocot check --repair --place-rows
                     """

@@ -73,7 +73,7 @@ package struct RegistryFault: Hashable, Sendable {
         self.init(
             name: table.orderedTable,
             message: """
-                \(table.orderedTable) has Brocot's triggers, but their order is not registered, so rows lose their places and get none
+                \(table.orderedTable) has Brocot's triggers, but their order is not registered, so rows lose their places, and new rows get none
                 """,
             advice: """
                 Run the same brocot attach again, with the options that it had: the rows keep their order. Or drop the triggers: \

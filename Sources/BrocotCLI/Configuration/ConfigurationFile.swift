@@ -24,7 +24,7 @@ struct ConfigurationFile {
         self.path = path
         let data = try Self.read(path)
         guard let content = String(validating: data, as: UTF8.self), !content.utf8.contains(0) else {
-            throw CommandFailure(.usage, "The configuration file \(path) is not text in UTF-8.")
+            throw CommandFailure(.usage, "The configuration file \(path) is not text in UTF-8. Save it as UTF-8.")
         }
         let text = ConfigurationText(content)
         let scalars = try Self.scalars(in: data, text, path, knownKeys: knownKeys)
@@ -35,7 +35,7 @@ struct ConfigurationFile {
             }
             guard known.insert(key).inserted else {
                 throw CommandFailure(
-                    .usage, "\(path):\(text.position(of: index)): \(key) is given a second time. Remove one of them.")
+                    .usage, "\(path):\(text.position(of: index)): \(key) is given twice. Remove one of the two.")
             }
         }
         var values: [String: ConfigValue] = [:]

@@ -316,7 +316,7 @@ import Testing
         let error = await #expect(throws: AttachError.self) {
             try await fixture.attach(AttachFixture.definition(lists: lists, item: item))
         }
-        #expect("\(try #require(error))".contains("other characters"))
+        #expect("\(try #require(error))".contains("different characters"))
         #expect(try await fixture.catalog() == catalog)
     }
 }

@@ -230,7 +230,7 @@ import Testing
                 try? await other.execute(script: Self.equalRank(of: 10 + starts))
             }
         }
-        let advice = "leave the rank columns out there, and run the same command again"
+        let advice = "Leave the rank columns out of their INSERTs, and run the same command again"
         #expect(refusal?.contains(advice) == true, "\(refusal ?? "")")
         try await fixture.attach()
     }

@@ -248,7 +248,7 @@ import Testing
             """
         #expect(
             await refusal { try await fixture.detach() } == """
-                public.tasks_old has the triggers of public.tasks too, which use the same functions. \(advice). Then run this again. \
+                public.tasks_old has the triggers of public.tasks too, which use the same functions. \(advice). Then run this command again. \
                 Nothing was changed.
                 """)
         let found = try await fixture.findings()

@@ -76,7 +76,9 @@ import Testing
         let error = await #expect(throws: AttachError.self) {
             try await filling.run(.all, orderedBy: "id DESC") { _, _ in }
         }
-        #expect("\(try #require(error))".contains("prevents the row of item '77' from getting its rank"))
+        #expect(
+            "\(try #require(error))".contains(
+                "The row of item '77' can't get its rank, because a trigger or constraint"))
         let placed = try await fixture.connection.query("SELECT count(*) FROM tasks WHERE rank IS NOT NULL").single()
         let before = try await fixture.connection.query(
             "SELECT count(*) FROM brocot.rows_to_place WHERE number > (SELECT number FROM brocot.rows_to_place WHERE item = '77')"

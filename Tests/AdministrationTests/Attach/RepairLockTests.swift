@@ -65,8 +65,8 @@ struct RepairLockTests {
         #expect(
             "\(try #require(error))".hasPrefix(
                 """
-                Could not repair the ranks of list "1": it, or a row of it, is locked by process \(process) (user postgres, squatter). Run the same command \
-                again when that transaction has ended.
+                Could not repair the ranks of list "1", because the list or one of its rows is locked by process \(process) (user postgres, squatter). \
+                Run the same command again when that transaction has ended.
                 """))
     }
 

@@ -78,7 +78,7 @@ struct UnfinishedAttachTests {
         try await fixture.connection.execute(
             script: "ALTER TABLE tasks RENAME TO tasks_old; CREATE TABLE tasks (LIKE tasks_old INCLUDING ALL)")
         let reason = try #require(await refusal { try await fixture.detach() })
-        #expect(reason.contains("Give the tables their former names. Then run this again."), "\(reason)")
+        #expect(reason.contains("Give the tables their former names. Then run this command again."), "\(reason)")
         try await fixture.connection.execute(script: "DROP TABLE tasks; ALTER TABLE tasks_old RENAME TO tasks")
         try await finish(fixture)
     }

@@ -249,7 +249,9 @@ import Testing
         #expect(try await check(10)?.level == .ok)
         #expect(try await check(nil)?.level == .ok)
         let result = try #require(try await check(7))
-        #expect(result.level == .warn && result.message.contains("decided 18 days ago, and no daemon runs"))
+        #expect(
+            result.level == .warn
+                && result.message.contains("decided 18 days ago, and no running daemon deletes old requests"))
         let daemon = try await TestDatabase.current.connect()
         try await daemon.execute("SET application_name = 'brocot daemon 0.1.0'")
         #expect(try await check(7)?.level == .ok)

@@ -9,7 +9,7 @@ class List(models.Model):
 
 
 class Item(OrderedModelBase):
-    # Without the index of a foreign key alone: the one of list and position serves it.
+    # The foreign key needs no index of its own: the index of list and position has the same first column.
     list = models.ForeignKey(List, on_delete=models.CASCADE, db_index=False)
     id = models.CharField(primary_key=True, max_length=40, db_collation="C")
     position = models.PositiveIntegerField(editable=False)
