@@ -10,13 +10,16 @@ struct AttachCommand: CancellableCommand {
         abstract: "Give the rows of your table an order that people can change.",
         discussion: """
             EXAMPLES:
-              brocot attach public.tasks --item id --list project_id --order-by 'position, created_at'
-              brocot attach public.tasks --item id --list assignee_id --rank assignee_rank
-              brocot attach public.tasks --item id --list project_id --visible 'deleted_at IS NULL'
-              brocot attach public.playlist_songs --item song_id --list playlist_id --owns-rows
-              brocot attach public.menu --item id
-              brocot attach public.tasks --item id --list project_id --arrive first --change-options
               brocot attach public.tasks --item id --list project_id --dry-run
+              brocot attach public.tasks --item id --list project_id \\
+                --order-by 'position, created_at'
+              brocot attach public.tasks --item id --list assignee_id --rank assignee_rank
+              brocot attach public.notes --item id --list folder_id \\
+                --visible 'deleted_at IS NULL'
+              brocot attach public.playlist_songs --item song_id --list playlist_id \\
+                --owns-rows
+              brocot attach public.menu --item id
+              brocot attach public.menu --item id --arrive first --change-options
 
             Adds the columns rank, rank_num and rank_den, a constraint, a unique index and triggers, and places the \
             existing rows. Afterwards, read the table with ORDER BY rank. The command is safe while other sessions read and \

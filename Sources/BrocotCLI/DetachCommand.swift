@@ -9,9 +9,9 @@ struct DetachCommand: CancellableCommand {
         abstract: "Undo brocot attach for a table.",
         discussion: """
             EXAMPLES:
+              brocot detach public.tasks --dry-run
               brocot detach public.tasks
               brocot detach public.tasks --rank assignee_rank --drop-columns
-              brocot detach public.tasks --dry-run
 
             Drops the triggers, the constraint and the index. The rank columns and their ranks stay, unless you give \
             --drop-columns. If you attach the table again, it has its former order, and rows without a place stay without one. Pending \

@@ -15,7 +15,8 @@ struct ImportCommand: AsyncParsableCommand {
         discussion: """
             EXAMPLES:
               brocot import groceries < items.txt
-              psql "$DATABASE_URL" -AtXc 'SELECT id FROM notes ORDER BY created_at' | brocot import notes
+              psql "$DATABASE_URL" -AtXc 'SELECT id FROM notes ORDER BY created_at' \\
+                | brocot import notes
               brocot import 7 --table public.playlist_songs < songs.txt
 
             Each line of standard input is the key of one item. The list may already have items. The import is one \
