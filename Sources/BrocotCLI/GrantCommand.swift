@@ -58,7 +58,8 @@ struct GrantCommand: CancellableCommand {
             try AccessGrants.leftOut(on: connection)
         }
         for reason in leftOut {
-            Stream.error.printText("Left out: \(reason.printable). brocot doctor says what to do. Then run this again.")
+            Stream.error.printText(
+                "Left out: \(reason.printable). brocot doctor says what to do. Then run this command again.")
         }
         if kind == .daemon { try await warnOfRowSecurity(on: database) }
     }

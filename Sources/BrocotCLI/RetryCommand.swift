@@ -17,7 +17,7 @@ struct RetryCommand: CancellableCommand {
               SELECT id, list, items, error_code, error FROM brocot.move_log WHERE outcome = 'rejected' ORDER BY id DESC LIMIT 20
 
             Exit status: 0 requested · 1 one of the requests was not rejected, or the command failed; nothing was requested, unless \
-            the message says that the COMMIT was interrupted, or that the output can't be written · 3 migrations pending · 5 \
+            the message says that the COMMIT was interrupted, or that standard output can't be written · 3 migrations pending · 5 \
             another session kept a table locked · 6 cannot connect, or only a standby · 7 a superuser would run another role's \
             code · 8 the database is newer
             """)

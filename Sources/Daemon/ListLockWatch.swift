@@ -45,8 +45,8 @@ struct ListLockWatch {
     /// The lists for which the transactions that have the locks must be read now.
     mutating func due(at now: ContinuousClock.Instant) -> [ListIdentifier] {
         guard let nextReading, now >= nextReading else { return [] }
-        // A late reading does not delay the next ones, so the report comes as soon as the worker tries the list after `patience`.
-        self.nextReading = max(nextReading + Self.readingInterval, now)
+        // A late reading hardly delays the next ones, so the report comes when the worker tries the list after `patience`.
+        self.nextReading = max(nextReading + Self.readingInterval, now + Self.readingInterval / 2)
         return Array(entries.keys)
     }
 

@@ -39,6 +39,17 @@ struct CommandHostileSearchPathTests {
         #expect(try await succeed("migrate", "verify") == verification)
     }
 
+    @Test("A command without rights names the owner of the schema under a hostile search_path")
+    func adviceWithoutRights() async throws {
+        try await HostileSchema.putFirst()
+        let administrator = try await HostileSchema.connectUntouched()
+        try await administrator.execute("GRANT USAGE ON SCHEMA hostile TO PUBLIC")
+        try await TestRole.with("newcomer", owner: administrator) { role in
+            let refused = try await BrocotProcess.run("check", databaseURL: role.url)
+            #expect(refused.errors.contains("as the owner of schema brocot (postgres)"), "\(refused.errors)")
+        }
+    }
+
     @Test("Requests of every kind are decided correctly under a hostile search_path") func requestsAreDecided()
         async throws
     {

@@ -48,6 +48,14 @@ struct ListLockWatchTests {
         #expect(reports == [35])
     }
 
+    @Test("A late reading is followed by another one after half of the interval at the earliest")
+    func longGap() {
+        var watch = ListLockWatch()
+        watch.note([list], at: start)
+        let seconds = [0, 25, 25, 26, 34, 35].filter { !watch.due(at: start + .seconds($0)).isEmpty }
+        #expect(seconds == [0, 25, 34])
+    }
+
     @Test("A transaction that keeps many lists locked is reported once, with their number")
     func transactionWithManyLists() {
         var watch = ListLockWatch()

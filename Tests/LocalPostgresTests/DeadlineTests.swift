@@ -52,7 +52,14 @@ import Testing
             }
         }
         #expect(error == Failure(place: "the test") && isCancelled.isSet)
-        let other = await #expect(throws: Failure.self) { try await fail { throw Failure(place: "the daemon") } }
-        #expect(other == Failure(place: "the daemon"))
+    }
+
+    @Test("If a test and what runs beside it fail, both errors are told")
+    func twoFailures() async {
+        let error = await #expect(throws: TwoFailures.self) {
+            try await fail { throw Failure(place: "the daemon") }
+        }
+        let text = error?.description ?? ""
+        #expect(text.contains("the test") && text.contains("the daemon"))
     }
 }

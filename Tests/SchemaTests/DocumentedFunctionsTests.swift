@@ -4,7 +4,7 @@ import TestPostgres
 import Testing
 
 @Suite("Functions that docs/sql.md lists", .database, .usualTimeLimit) struct DocumentedFunctionsTests {
-    @Test("The section of all functions has the signatures of the schema, with every overload")
+    @Test("Each function of the section of all functions has the signatures of the schema, with every overload")
     func signatures() async throws {
         let lines = try Repository.code(in: "", ofSection: "All functions", in: "docs/sql.md")[0].split(separator: "\n")
         let documented = lines.filter { !$0.hasPrefix("-- ") }.joined(separator: "\n")

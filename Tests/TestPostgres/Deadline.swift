@@ -59,6 +59,19 @@ package func whileRunning<Value>(
     let result: Result<Value, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }
     running.cancel()
-    try await running.value(until: "\(name) ended, which was cancelled")
+    do {
+        try await running.value(until: "\(name) ended, which was cancelled")
+    } catch {
+        guard case .failure(let first) = result else { throw error }
+        throw TwoFailures(first: first, second: error)
+    }
     return try result.get()
+}
+
+/// A test failed, and so did what ran beside it.
+package struct TwoFailures: Error, CustomStringConvertible {
+    let first: any Error
+    let second: any Error
+
+    package var description: String { "\(first); and beside the test: \(second)" }
 }

@@ -71,14 +71,15 @@ enum AccessStatements {
         WHERE registry.oid = \(SQL.relation(schema: "'brocot'", name: "'ordered_tables'")) AND owner.rolname = current_user
         """
 
-    /// The owner of schema brocot, and of the registry; NULL as the owner of a missing registry, no row without the schema.
+    /// The owner of schema brocot, and of the registry; NULL as the owner of a missing registry, no row without the schema. All names have their
+    /// schema, because the statement runs outside of a transaction.
     static let owners: SQL = """
-        SELECT pg_catalog.pg_get_userbyid(space.nspowner)::text, pg_catalog.pg_get_userbyid(registry.relowner)::text
+        SELECT pg_catalog.pg_get_userbyid(space.nspowner)::pg_catalog.text, pg_catalog.pg_get_userbyid(registry.relowner)::pg_catalog.text
         FROM pg_catalog.pg_namespace AS space
         LEFT JOIN pg_catalog.pg_class AS registry
             ON registry.relnamespace OPERATOR(pg_catalog.=) space.oid
-            AND registry.relname OPERATOR(pg_catalog.=) 'ordered_tables'::name
-        WHERE space.nspname OPERATOR(pg_catalog.=) 'brocot'::name
+            AND registry.relname OPERATOR(pg_catalog.=) 'ordered_tables'::pg_catalog.name
+        WHERE space.nspname OPERATOR(pg_catalog.=) 'brocot'::pg_catalog.name
         """
 
     /// Whether the current role may create schemas in the database.

@@ -92,7 +92,7 @@ extension AttachError: CustomStringConvertible {
         case .busy(let holders, let waited):
             """
             The lock of brocot attach, detach and check --repair was held by \(holders.text), and was not released within \
-            \(waited.components.seconds) s. Nothing was changed. If that session runs one of these commands, run this command again after it. \
+            \(waited.components.seconds) s. Nothing was changed. If that session runs one of these commands, run this command again when it has ended. \
             Otherwise end the session. \(holders.advice ?? "See pg_locks, locktype advisory.")
             """
         case .lockInOtherSession:

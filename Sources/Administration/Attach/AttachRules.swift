@@ -108,7 +108,7 @@ struct AttachRules {
         }
         guard !definition.ownsRows || !table.hasRuleOnInsertOrDelete else {
             throw refuse(
-                "this table has a rule ON INSERT or ON DELETE, which changes the statements of moves with --owns-rows. Replace the rule by a trigger"
+                "this table has a rule ON INSERT or ON DELETE, which changes the statements of moves with --owns-rows. Replace the rule with a trigger"
             )
         }
         // Moves delete rows only with --owns-rows.

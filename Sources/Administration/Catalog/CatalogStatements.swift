@@ -45,7 +45,7 @@ enum CatalogStatements {
                 WHEN relation.relpersistence = 't' THEN 'this is a temporary table. Only permanent tables can be attached'
                 WHEN relation.relnamespace = 'brocot'::regnamespace THEN 'this table belongs to Brocot and can''t be attached'
                 WHEN EXISTS (SELECT FROM pg_rewrite AS rule WHERE rule.ev_class = relation.oid AND rule.ev_type = '2')
-                    THEN 'this table has a rule ON UPDATE, which changes the statements that place rows. Make a trigger instead of the rule'
+                    THEN 'this table has a rule ON UPDATE, which changes the statements that place rows. Replace the rule with a trigger'
                 WHEN relation.relkind = 'p' AND EXISTS (
                     SELECT FROM pg_partition_tree(relation.oid) AS part JOIN pg_class AS leaf ON leaf.oid = part.relid
                     WHERE leaf.relkind = 'f'

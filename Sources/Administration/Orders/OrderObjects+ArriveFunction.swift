@@ -34,7 +34,8 @@ extension OrderObjects {
     // MARK: When no places are requested
 
     /// Returns from a trigger that has no transition table `arriving`. The table's owner may make such a trigger. Then
-    /// the name `arriving` could mean a temporary view of the session's role, and the function would run its code.
+    /// the name `arriving` could mean a temporary view of the session's role, and the function would run its code. A transition table hides all
+    /// relations that are named without a schema.
     private var returnIfTriggerIsForeign: String {
         """
             IF to_regclass('pg_temp.arriving') IS NOT NULL\(lists.isEmpty ? "" : " AND TG_OP <> 'UPDATE'") THEN

@@ -219,14 +219,19 @@ import Testing
                 }
             }
         }
-        defer { for writer in writers { writer.cancel() } }
-        let before = try await eventually("each session moves rows", read: { moves.all }) { $0.allSatisfy { $0 > 0 } }
-        try await fixture.attach()
-        #expect(moves.all.reduce(0, +) > before.reduce(0, +), "no row was moved meanwhile")
+        let attaching = Task {
+            let before = try await eventually("each session moves rows", read: { moves.all }) {
+                $0.allSatisfy { $0 > 0 }
+            }
+            try await fixture.attach()
+            #expect(moves.all.reduce(0, +) > before.reduce(0, +), "no row was moved meanwhile")
+        }
+        let attached = try await attaching.result(until: "the table is attached")
         for writer in writers {
             writer.cancel()
             _ = try await writer.result(until: "the session ended that moves rows")
         }
+        try attached.get()
         let isUnasked = """
             SELECT count(*) FROM tasks WHERE rank IS NULL AND NOT EXISTS (
                 SELECT FROM brocot.move_requests WHERE list = tasks.project_id::text AND tasks.id::text = ANY (items))

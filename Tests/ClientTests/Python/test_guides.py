@@ -4,9 +4,20 @@ import shlex
 from types import SimpleNamespace
 
 import psycopg
+import pytest
 
 from conftest import PAGES, URL, brocot, code_blocks, drain
 from django_project import DjangoProject
+
+
+@pytest.fixture
+def connection():
+    """Afterwards the tables of the guides are gone."""
+    with psycopg.connect(URL, autocommit=True) as connection:
+        yield connection
+        for (table,) in connection.execute("SELECT name FROM brocot.ordered_tables WHERE name <> 'items'").fetchall():
+            brocot("detach", table)
+        connection.execute("DROP TABLE IF EXISTS cards, shop_song, shop_playlist, django_migrations")
 
 
 def guide(name):
@@ -80,7 +91,7 @@ assert [song.title for song in evening.song_set.all()[:2]] == ["Tea", "Yawn"] an
 """
 
 
-def test_a_django_project_leaves_django_ordered_model(tmp_path):
+def test_a_django_project_leaves_django_ordered_model(connection, tmp_path):
     (_, rows, *_), (before, after, migration, *_), attach = guide("from-django-ordered-model")
     project = DjangoProject(tmp_path, "shop", "ordered_model")
     project.write("models.py", before)
@@ -90,44 +101,37 @@ def test_a_django_project_leaves_django_ordered_model(tmp_path):
     project.write("migrations/0002_rank.py", migration)
     assert "No changes detected" in project.run(AFTER)
 
-    brocot("detach", "public.shop_song")
-    with psycopg.connect(URL, autocommit=True) as connection:
-        connection.execute("DROP TABLE shop_song, shop_playlist, django_migrations")
 
-
-def test_an_application_leaves_fractional_indexing():
+def test_an_application_leaves_fractional_indexing(connection):
     sql, (before, after), attach = guide("from-fractional-indexing")
     tables, rows = sql[:2]
     old_code, new_code = {}, {}
     exec(before, old_code)
     exec(after, new_code)
-    with psycopg.connect(URL, autocommit=True) as connection:
-        connection.execute(tables)
-        connection.execute(rows)
+    connection.execute(tables)
+    connection.execute(rows)
 
-        def expect(column, *titles):
-            found = [title for (title,) in connection.execute(f"SELECT title FROM cards ORDER BY {column}")]
-            assert found == list(titles)
+    def expect(column, *titles):
+        found = [title for (title,) in connection.execute(f"SELECT title FROM cards ORDER BY {column}")]
+        assert found == list(titles)
 
-        ids = dict(connection.execute("SELECT title, id FROM cards").fetchall())
-        card = SimpleNamespace(id=ids["Test"])
-        old_code["move"](connection, card, SimpleNamespace(position="Zz"), SimpleNamespace(position="a0"))
-        brocot(*attach)
-        for column in ['position COLLATE "C"', "rank"]:
-            expect(column, "Ask", "Test", "Design", "Build", "Review")
+    ids = dict(connection.execute("SELECT title, id FROM cards").fetchall())
+    card = SimpleNamespace(id=ids["Test"])
+    old_code["move"](connection, card, SimpleNamespace(position="Zz"), SimpleNamespace(position="a0"))
+    brocot(*attach)
+    for column in ['position COLLATE "C"', "rank"]:
+        expect(column, "Ask", "Test", "Design", "Build", "Review")
 
-        for statement in sql:
-            if statement.startswith("ALTER TABLE"):
-                connection.execute(statement)
-        connection.execute("INSERT INTO cards (board_id, title) VALUES (1, 'Ship')")
-        for title, place in [
-            ("Build", {"first": True}), ("Ask", {"last": True}),
-            ("Review", {"before": ids["Test"]}), ("Design", {"after": ids["Build"]}),
-        ]:
-            request = new_code["move"](connection, ids[title], 1, **place)
-            status = connection.execute("SELECT status FROM brocot.request_status(%s)", [request]).fetchone()
-            assert status == ("pending",)
-        drain()
-        expect("rank", "Build", "Design", "Review", "Test", "Ship", "Ask")
-        brocot("detach", "public.cards")
-        connection.execute("DROP TABLE cards")
+    for statement in sql:
+        if statement.startswith("ALTER TABLE"):
+            connection.execute(statement)
+    connection.execute("INSERT INTO cards (board_id, title) VALUES (1, 'Ship')")
+    for title, place in [
+        ("Build", {"first": True}), ("Ask", {"last": True}),
+        ("Review", {"before": ids["Test"]}), ("Design", {"after": ids["Build"]}),
+    ]:
+        request = new_code["move"](connection, ids[title], 1, **place)
+        status = connection.execute("SELECT status FROM brocot.request_status(%s)", [request]).fetchone()
+        assert status == ("pending",)
+    drain()
+    expect("rank", "Build", "Design", "Review", "Test", "Ship", "Ask")

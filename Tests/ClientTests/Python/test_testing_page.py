@@ -5,6 +5,7 @@ import shlex
 import subprocess
 
 import psycopg
+import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from conftest import PAGES, URL, code_blocks, recipe
@@ -46,11 +47,21 @@ class CardTests(TestCase):
 """
 
 
+@pytest.fixture
+def url():
+    """A database of its own, without schema brocot."""
+    with psycopg.connect(URL, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {DATABASE}")
+        server = {"password": "", **conninfo_to_dict(URL)}
+        yield "postgresql://{user}:{password}@{host}:{port}/".format(**server) + DATABASE
+        connection.execute(f"DROP DATABASE {DATABASE} WITH (FORCE)")
+
+
 def indented(code, spaces):
     return "".join(" " * spaces + line for line in code.splitlines(keepends=True))
 
 
-def test_migrations_of_the_project_make_a_test_database_with_the_schema(tmp_path):
+def test_migrations_of_the_project_make_a_test_database_with_the_schema(url, tmp_path):
     page = (PAGES / "testing.md").read_text()
     blocks = code_blocks(page, "python")
     call, test = (next(block for block in blocks if text in block) for text in ["def call(", "self.assertEqual(call"])
@@ -58,11 +69,6 @@ def test_migrations_of_the_project_make_a_test_database_with_the_schema(tmp_path
     commands = next(block for block in code_blocks(page, "sh") if "brocot_schema.sql" in block).splitlines()
     rank_field = recipe("Django", "python").split("class Task")[0]
 
-    with psycopg.connect(URL, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE IF EXISTS {DATABASE}")
-        connection.execute(f"CREATE DATABASE {DATABASE}")
-    server = conninfo_to_dict(URL)
-    url = "postgresql://{user}:{password}@{host}:{port}/".format(**{"password": "", **server}) + DATABASE
     project = DjangoProject(tmp_path, "board", url=url)
     project.write("models.py", rank_field + MODELS)
     project.run("""
@@ -89,5 +95,3 @@ call_command("makemigrations", "board", "--check", "--dry-run")
 call_command("test", "board")
 """)
     assert "No changes detected" in printed and "Ran 1 test in " in printed and "\nOK\n" in printed, printed
-    with psycopg.connect(URL, autocommit=True) as connection:
-        connection.execute(f"DROP DATABASE {DATABASE}")
