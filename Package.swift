@@ -125,16 +125,16 @@ let package = Package(
         .target(
             name: "FaultHarness",
             dependencies: [
-                "LibPQ", "LocalPostgres", "Ordering", "OrderingModel", "SeededRandom", "TestPostgres", logging,
-                subprocess,
+                "LibPQ", "LocalPostgres", "Ordering", "OrderingModel", "SeededRandom", "TestPostgres", subprocess,
             ],
             path: "Tests/FaultHarness", swiftSettings: strict),
         .target(
             name: "SupervisionHarness", dependencies: ["TestPostgres"], path: "Tests/SupervisionHarness",
             swiftSettings: strict),
+        // Some tests depend on a program that they run, so that it is built.
         .testTarget(
             name: "LocalPostgresTests",
-            dependencies: ["LibPQ", "LocalPostgres", "TestLimit", "TestPostgres", subprocess, logging],
+            dependencies: ["LibPQ", "LocalPostgres", "TestLimit", "TestPostgres", subprocess],
             swiftSettings: strict),
         .testTarget(
             name: "SternBrocotTests", dependencies: ["SeededRandom", "SternBrocot", "TestLimit", bigInt],
@@ -149,16 +149,20 @@ let package = Package(
             ],
             path: "Tests/FaultTests", swiftSettings: strict),
         .testTarget(
-            name: "LibPQTests", dependencies: ["FaultHarness", "LibPQ", "SeededRandom", "TestLimit", "TestPostgres"],
+            name: "LibPQTests",
+            dependencies: ["FaultHarness", "LibPQ", "SeededRandom", "TestLimit", "TestPostgres", logging],
             swiftSettings: strict),
         .testTarget(
-            name: "MigrationsTests", dependencies: ["Migrations", "TestLimit", "TestPostgres"], swiftSettings: strict),
+            name: "MigrationsTests", dependencies: ["LibPQ", "Migrations", "TestLimit", "TestPostgres"],
+            swiftSettings: strict),
         .testTarget(
             name: "SchemaTests", dependencies: ["LibPQ", "Migrations", "TestLimit", "TestPostgres"],
             swiftSettings: strict),
         .testTarget(
             name: "OrderingTests",
-            dependencies: ["Ordering", "OrderingModel", "SeededRandom", "SternBrocot", "TestLimit", "TestPostgres"],
+            dependencies: [
+                "LibPQ", "Ordering", "OrderingModel", "SeededRandom", "SternBrocot", "TestLimit", "TestPostgres",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ClientTests",
@@ -169,22 +173,21 @@ let package = Package(
             name: "SQLFunctionTests",
             dependencies: [
                 "Administration", "Brocot", "EditingTraces", "LibPQ", "MoveQueue", "Ordering", "OrderingModel",
-                "QueueHarness", "SeededRandom", "SternBrocot", "TestLimit", "TestPostgres", logging,
+                "QueueHarness", "SeededRandom", "SternBrocot", "TestLimit", "TestPostgres",
             ],
             swiftSettings: strict),
         .testTarget(
             name: "MoveQueueTests",
             dependencies: [
-                "MoveQueue", "Ordering", "OrderingModel", "QueueHarness", "SeededRandom", "SternBrocot", "TestLimit",
-                "TestPostgres",
+                "LibPQ", "MoveQueue", "Ordering", "OrderingModel", "QueueHarness", "SeededRandom", "TestLimit",
+                "TestPostgres", logging,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "BrocotTests",
             dependencies: [
-                "Administration", "Brocot", "BrocotCLI", "Daemon", "LibraryExample", "OrderingModel", "SeededRandom",
-                "TestLimit", "TestPostgres",
-                subprocess,
+                "Administration", "Brocot", "BrocotCLI", "Daemon", "LibPQ", "LibraryExample", "OrderingModel",
+                "SeededRandom", "TestLimit", "TestPostgres", subprocess,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -213,16 +216,14 @@ let package = Package(
             name: "PrometheusTextTests", dependencies: ["PrometheusText", "TestLimit", metrics], swiftSettings: strict),
         .testTarget(
             name: "SupervisionTests",
-            dependencies: ["FaultHarness", "Supervision", "SupervisionHarness", "TestLimit", "TestPostgres", logging]
-                + nio,
+            dependencies: ["FaultHarness", "Supervision", "SupervisionHarness", "TestLimit", "TestPostgres"] + nio,
             swiftSettings: strict),
         .testTarget(
             name: "BrocotCLITests",
             dependencies: [
-                "Administration", "BrocotCLI", "FaultHarness", "LibPQ", "LocalPostgres", "MoveQueue", "Ordering",
-                "OrderingModel", "QueueHarness", "SupervisionHarness", "TestLimit", "TestPostgres", subprocess, logging,
-                serviceLifecycle,
-                configuration,
+                "Administration", "BrocotCLI", "EditingTraces", "FaultHarness", "LibPQ", "LocalPostgres", "MoveQueue",
+                "Ordering", "OrderingModel", "QueueHarness", "SupervisionHarness", "TestLimit", "TestPostgres",
+                subprocess, logging, configuration,
             ],
             swiftSettings: strict),
     ]

@@ -120,6 +120,8 @@ package struct FaultRun: Sendable {
         do {
             return try await work()
         } catch {
+            let activity = (try? await servers.activity()) ?? ["the server does not answer"]
+            print("The run failed: \(error). The sessions of the primary:\n\(activity.joined(separator: "\n"))")
             for daemon in injector.daemons { await daemon.kill() }
             throw error
         }

@@ -220,8 +220,11 @@ package actor ReplicatedServers {
 
     // MARK: Replication
 
+    /// A session of the superuser. It is lost if an answer does not come within two minutes: no statement waits for so long.
     private static func connect(to cluster: LocalCluster, database: String) async throws -> Connection {
-        try await TestDatabase.connect(to: await cluster.url(database: database))
+        var parameters = try ConnectionParameters(url: await cluster.url(database: database))
+        parameters.answerTimeout = .seconds(120)
+        return try await Connection.connect(parameters, logger: .silent)
     }
 
     private static func copy(_ source: LocalCluster, to copy: LocalCluster) async throws -> ServerDisks? {
