@@ -130,12 +130,13 @@ struct FaultInjector: Sendable {
         }
     }
 
-    /// Leaves the connection frozen for ever, or until both sides have given up.
+    /// Leaves the connection frozen until both sides have given up. Then some connections continue. The others are cut, as the kernel does when
+    /// nothing acknowledges what the server sends: otherwise a session could wait in a write for ever, and keep its locks.
     private func freeze(_ link: StoppedLink?, _ generator: inout SeededGenerator) {
-        guard Bool.random(using: &generator) else { return }
+        let isCut = Bool.random(using: &generator)
         Task { [idleTimeout] in
-            try await Task.sleep(for: idleTimeout * 4)
-            link?.proceed()
+            try await Task.sleep(for: idleTimeout * (isCut ? 8 : 4))
+            if isCut { link?.cut() } else { link?.proceed() }
         }
     }
 
