@@ -34,7 +34,7 @@ struct BrocotCommand: AsyncParsableCommand {
               0  done                                  5  lock timeout
               1  failed; the message says what stays   6  no connection
               2  usage or configuration                7  needs repair
-              3  migrations pending                    8  the database is newer
+              3  migrations pending, or no schema      8  the database is newer
               4  schema changed by hand
             """,
         version: version,
