@@ -47,12 +47,15 @@ import Testing
                 SELECT setval('brocot.sleepers', 1, true);
                 SELECT pg_advisory_lock(7);
                 """)
-        // This open transaction keeps the listener from writing the flag until the worker has begun to work. Otherwise
-        // the listener could be faster than the worker.
+        // This open transaction keeps the listener from writing the flag. Otherwise the listener could set the flag before
+        // the worker begins to work.
         let other = try await TestDatabase.current.connect()
         try await other.execute(script: "BEGIN; ALTER SEQUENCE brocot.sleepers INCREMENT 1")
         try await RunningBrocot.withDaemon { _ in
             try await TestDatabase.current.waitUntilSomeSession(waitsFor: connection)
+            // The listener may still be trying to set the flag.
+            try await TestDatabase.current.waitUntilSomeSession(
+                waitsFor: other, in: "setval('brocot.sleepers', 1, false)")
             try await other.execute(script: "ROLLBACK")
             try await waitUntil(aDaemonSleeps: false)
             try await connection.execute("SELECT pg_advisory_unlock(7)")
