@@ -20,6 +20,15 @@ package struct DescribedLockHolder: Hashable, Sendable {
     {
         try connection.query(statement).map { row throws(PostgresError) in try DescribedLockHolder(row) }
     }
+
+    /// Runs a statement of ``LockHolderStatements`` in a transaction of its own.
+    ///
+    /// - Throws: ``AttachError/database(_:)``; ``AttachError/cancelled``.
+    static func read(_ statement: SQL, on connection: Connection) async throws(AttachError) -> [DescribedLockHolder] {
+        try await connection.inReadOnlyTransaction { connection throws(PostgresError) in
+            try all(statement, on: connection)
+        }
+    }
 }
 
 extension DescribedLockHolder: CustomStringConvertible {

@@ -29,6 +29,22 @@ enum LockHolderStatements {
         holders(of: table, modes: ["AccessExclusiveLock"], orWaiting: true)
     }
 
+    /// The other sessions whose locks a step of a plan waits for. A session whose transaction has lasted for less than `time` is none of
+    /// them: its lock would have had to wait behind the step's. The statement runs with only `pg_catalog` in the `search_path`.
+    ///
+    /// - Parameters:
+    ///   - lock: The lock of the step.
+    ///   - table: The table that the step changes.
+    ///   - time: How long the step has waited.
+    /// - Returns: The statement.
+    static func blocking(_ lock: AttachStep.Lock, of table: OrderNames, for time: Duration) -> SQL {
+        holders(
+            where: """
+                \(isHolder(of: table, modes: lock.conflictingModes))
+                    AND (session.xact_start <= clock_timestamp() - \(time.milliseconds) * interval '1 ms') IS NOT FALSE
+                """)
+    }
+
     private static func holders(of table: OrderNames, modes: [String], orWaiting: Bool = false) -> SQL {
         holders(where: isHolder(of: table, modes: modes, orWaiting: orWaiting))
     }
@@ -72,4 +88,20 @@ enum LockHolderStatements {
                 AND (holder.pid IS NULL OR session.usename <> CURRENT_USER OR session.state = 'idle'
                     OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => 60))
             """)
+}
+
+extension AttachStep.Lock {
+    /// The modes of other sessions' locks of the table that a step with this lock waits for. See "Table-Level Locks" in PostgreSQL's manual.
+    fileprivate var conflictingModes: [String] {
+        let modesOfSchemaChanges = [
+            "ShareUpdateExclusiveLock", "ShareLock", "ShareRowExclusiveLock", "ExclusiveLock", "AccessExclusiveLock",
+        ]
+        return switch self {
+        case .none: []
+        case .shareUpdateExclusive: modesOfSchemaChanges
+        case .share: ["RowExclusiveLock"] + modesOfSchemaChanges
+        case .rows: ["RowShareLock", "RowExclusiveLock"] + modesOfSchemaChanges
+        case .accessExclusive: ["AccessShareLock", "RowShareLock", "RowExclusiveLock"] + modesOfSchemaChanges
+        }
+    }
 }

@@ -5,8 +5,9 @@ import Ordering
 package enum AttachError: Error, Sendable {
     /// The table or the arguments don't allow it. Nothing was changed.
     case refused(String)
-    /// Other sessions held a lock for too long. The finished steps stay, and the same command continues after them.
-    case lockTimeout(step: String)
+    /// Other sessions held a lock for too long; no holder means that the current role can't see who. The finished steps stay, and the same
+    /// command continues after them.
+    case lockTimeout(step: String, holders: [DescribedLockHolder] = [])
     /// Other sessions kept the lock of a list whose ranks are damaged, or locked its rows; nil means rows in no list. Lists that are repaired
     /// stay so.
     case listLocked(String?, holders: [DescribedLockHolder])
@@ -79,10 +80,11 @@ extension AttachError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .refused(let reason): reason
-        case .lockTimeout(let step):
+        case .lockTimeout(let step, let holders):
             """
-            Could not \(step): other sessions kept the table locked. See pg_stat_activity for long transactions, and \
-            pg_prepared_xacts for prepared ones. The finished steps stay. Run the same command again to continue.
+            Could not \(step): the table is locked by \(holders.text). The finished steps stay. Run the same command again when that \
+            transaction has ended, and it continues. \(holders.advice
+                ?? "See pg_stat_activity for long transactions, and pg_prepared_xacts for prepared ones.")
             """
         case .listLocked(let list, let holders):
             """

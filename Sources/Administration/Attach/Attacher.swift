@@ -37,7 +37,7 @@ package struct Attacher: Sendable {
 
     /// Runs one step, which changes the table with these names.
     ///
-    /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/stepFailed(step:_:)``; ``AttachError/cancelled``.
+    /// - Throws: ``AttachError/lockTimeout(step:holders:)``; ``AttachError/stepFailed(step:_:)``; ``AttachError/cancelled``.
     func run(_ step: AttachStep, on table: OrderNames) async throws(AttachError) {
         try await runner.run(step, on: table)
     }
@@ -56,7 +56,9 @@ package struct Attacher: Sendable {
     func planToDetach(
         _ names: OrderNames, droppingColumns: Bool
     ) async throws(AttachError) -> DetachPlan? {
-        let found = try await read { connection throws(PostgresError) in try Self.findAttached(names, on: connection) }
+        let found = try await read(names) { connection throws(PostgresError) in
+            try Self.findAttached(names, on: connection)
+        }
         guard let found else { return nil }
         try Self.requireOwnTriggers(found)
         if droppingColumns, let table = found.table, table.isTable {
@@ -102,7 +104,7 @@ package struct Attacher: Sendable {
     /// Makes sure that the columns can be dropped at the end. Otherwise nothing may be changed.
     private func requireNoDependents(of names: OrderNames, on table: TableDescription) async throws(AttachError) {
         let columns = names.rankColumns
-        let dependents = try await read { connection throws(PostgresError) in
+        let dependents = try await read(names) { connection throws(PostgresError) in
             try TableReader.dependents(ofColumns: columns, on: table, on: connection)
         }
         guard dependents.isEmpty else {
@@ -155,7 +157,7 @@ package struct Attacher: Sendable {
 
     /// The present names of the table that has the triggers of an order, if it was renamed; otherwise nil.
     func renamedTable(of names: OrderNames) async throws(AttachError) -> OrderNames? {
-        let present = try await read { connection throws(PostgresError) in
+        let present = try await read(names) { connection throws(PostgresError) in
             try TableReader.tablesWithTriggers(of: names, on: connection).first
         }
         return present == names ? nil : present
@@ -164,7 +166,7 @@ package struct Attacher: Sendable {
     /// The former names of a table that was renamed before `brocot attach` had placed its rows; nil if there are none. The stored order of these
     /// rows has the former name.
     func unfinishedFormerNames(of names: OrderNames) async throws(AttachError) -> OrderNames? {
-        try await read { connection throws(PostgresError) in
+        try await read(names) { connection throws(PostgresError) in
             for order in try RegisteredOrder.attached(on: connection) where order.isBeingFilled {
                 let former = order.definition.names
                 guard former != names, former.rank == names.rank else { continue }
@@ -191,7 +193,7 @@ package struct Attacher: Sendable {
     func find(
         _ names: OrderNames, listColumns: [String], waitingAtMost limit: Duration? = nil
     ) async throws(AttachError) -> TableDescription? {
-        try await read(waitingAtMost: limit) {
+        try await read(names, waitingAtMost: limit) {
             connection throws(PostgresError) in
             try TableReader.describe(names, listColumns: listColumns, on: connection)
         }
@@ -199,10 +201,11 @@ package struct Attacher: Sendable {
 
     /// Looks at the catalog in one transaction, which may wait for the table's lock.
     ///
-    /// - Throws: ``AttachError/lockTimeout(step:)`` if another session keeps the table locked for longer than the
+    /// - Throws: ``AttachError/lockTimeout(step:holders:)`` if another session keeps the table locked for longer than the
     ///   command's patience. With a limit, the server's error.
     private func read<Value: Sendable>(
-        waitingAtMost limit: Duration? = nil, _ body: @Sendable (isolated Connection) throws(PostgresError) -> Value
+        _ names: OrderNames, waitingAtMost limit: Duration? = nil,
+        _ body: @Sendable (isolated Connection) throws(PostgresError) -> Value
     ) async throws(AttachError) -> Value {
         let lockTimeout = ("lock_timeout", "\((limit ?? patience).milliseconds)")
         do throws(AttachError) {
@@ -216,7 +219,10 @@ package struct Attacher: Sendable {
             }
         } catch {
             guard limit == nil, error.isForLock else { throw error }
-            throw .lockTimeout(step: "look at the table")
+            throw .lockTimeout(
+                step: "look at the table",
+                holders: try await DescribedLockHolder.read(
+                    LockHolderStatements.keepingFromReading(names), on: connection))
         }
     }
 

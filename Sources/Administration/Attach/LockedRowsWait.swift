@@ -31,7 +31,7 @@ struct LockedRowsWait {
         nextNotice = due
         if now >= due {
             nextNotice = now + Self.timeBetweenNotices
-            let holders = try await holders(on: connection)
+            let holders = try await DescribedLockHolder.read(LockHolderStatements.ofRows(of: names), on: connection)
             logger.notice(
                 """
                 rows of \(names.title) are locked by other sessions; this command continues when their transactions \
@@ -39,12 +39,5 @@ struct LockedRowsWait {
                 """, metadata: ["holder": "\(holders.text)"])
         }
         try await Task.sleep(for: Self.pause)
-    }
-
-    private func holders(on connection: Connection) async throws -> [DescribedLockHolder] {
-        try await connection.inTransaction(settings: TransactionSettings.ofTables) {
-            [names] connection throws(PostgresError) in
-            try DescribedLockHolder.all(LockHolderStatements.ofRows(of: names), on: connection)
-        }
     }
 }

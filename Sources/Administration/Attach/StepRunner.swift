@@ -27,7 +27,8 @@ struct StepRunner: Sendable {
     /// - Parameters:
     ///   - step: The step.
     ///   - table: The names of the table that it changes.
-    /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/stepFailed(step:_:)``; ``AttachError/cancelled``.
+    /// - Throws: ``AttachError/lockTimeout(step:holders:)``; ``AttachError/stepFailed(step:_:)``; ``AttachError/cancelled``;
+    ///   ``AttachError/database(_:)`` if the server can't say who has the lock.
     func run(_ step: AttachStep, on table: OrderNames) async throws(AttachError) {
         for attempt in 1...attempts {
             do throws(PostgresError) {
@@ -45,12 +46,23 @@ struct StepRunner: Sendable {
                 else { throw .stepFailed(step: step.purpose, error) }
             }
             if attempt == Self.attemptsBeforeNotice {
-                logger.notice("could not \(step.purpose) yet: other sessions keep the table locked")
+                let holders = try await holders(of: step, on: table)
+                logger.notice(
+                    "could not \(step.purpose) yet: other sessions keep the table locked",
+                    metadata: ["holder": "\(holders.text)"])
             }
             let pause = Duration.milliseconds(Int.random(in: Self.millisecondsBetweenAttempts))
             do { try await Task.sleep(for: pause) } catch { throw .cancelled }
         }
-        throw .lockTimeout(step: step.purpose)
+        throw .lockTimeout(step: step.purpose, holders: try await holders(of: step, on: table))
+    }
+
+    /// Who keeps the table locked for longer than an attempt waits.
+    private func holders(
+        of step: AttachStep, on table: OrderNames
+    ) async throws(AttachError) -> [DescribedLockHolder] {
+        try await DescribedLockHolder.read(
+            LockHolderStatements.blocking(step.lock, of: table, for: lockTimeout), on: connection)
     }
 
     /// A patient attempt waits until the server has cancelled an autovacuum of the table.

@@ -9,18 +9,22 @@ import LibPQ
 struct OlderMovesWait {
     private static let moment = Duration.seconds(1)
     private static let pause = Duration.milliseconds(50)
-    /// The longest wait.
-    private static let limit = Duration.seconds(30)
 
     let connection: Connection
+    /// The longest wait.
+    var limit = Duration.seconds(30)
 
-    /// - Throws: ``AttachError/lockTimeout(step:)``; ``AttachError/database(_:)``; ``AttachError/cancelled``.
+    /// - Throws: ``AttachError/lockTimeout(step:holders:)``; ``AttachError/database(_:)``; ``AttachError/cancelled``.
     func run() async throws(AttachError) {
         let begin = ContinuousClock.now
         var older = try await transactions()
         while !older.isEmpty {
             let waited = begin.duration(to: .now)
-            guard waited < Self.limit else { throw .lockTimeout(step: "wait for transactions that move rows") }
+            guard waited < limit else {
+                throw .lockTimeout(
+                    step: "wait for transactions that move rows",
+                    holders: try await DescribedLockHolder.read(Self.holders(Array(older.keys)), on: connection))
+            }
             do { try await Task.sleep(for: Self.pause) } catch { throw .cancelled }
             let present = try await transactions()
             older = present.filter { transaction, hasListLock in
@@ -38,6 +42,14 @@ struct OlderMovesWait {
             }
             return transactions
         }
+    }
+
+    private static func holders(_ transactions: [String]) -> SQL {
+        LockHolderStatements.holders(
+            where: """
+                holder.locktype = 'relation' AND holder.relation = 'brocot.ordered_tables'::regclass
+                    AND holder.virtualtransaction = ANY (\(transactions))
+                """)
     }
 
     private static let statement: SQL = """

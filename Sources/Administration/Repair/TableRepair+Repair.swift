@@ -150,8 +150,13 @@ extension TableRepair {
     ) async throws(AttachError) -> AttachError {
         guard case .database(let serverError) = error, serverError.sqlState == .lockNotAvailable else { return error }
         var holders: [DescribedLockHolder] = []
-        if let lock { holders = try await self.holders(LockHolderStatements.holders(where: lock.matches("holder"))) }
-        if holders.isEmpty { holders = try await self.holders(LockHolderStatements.ofRows(of: names)) }
+        if let lock {
+            let ofList = LockHolderStatements.holders(where: lock.matches("holder"))
+            holders = try await DescribedLockHolder.read(ofList, on: connection)
+        }
+        if holders.isEmpty {
+            holders = try await DescribedLockHolder.read(LockHolderStatements.ofRows(of: names), on: connection)
+        }
         return holders.isEmpty ? error : .listLocked(list, holders: holders)
     }
 

@@ -99,17 +99,12 @@ package struct TableRepair: Sendable {
 
     /// Who keeps a table from being read, and what to do.
     private func descriptionOfLock(_ names: OrderNames) async throws(AttachError) -> String {
-        let holders = try await holders(LockHolderStatements.keepingFromReading(names))
+        let holders = try await DescribedLockHolder.read(
+            LockHolderStatements.keepingFromReading(names), on: connection)
         return """
             it was not read, because it is locked by \(holders.text). Run brocot check again when that transaction has ended. \
             \(holders.advice ?? "")
             """
-    }
-
-    func holders(_ statement: SQL) async throws(AttachError) -> [DescribedLockHolder] {
-        try await connection.inReadOnlyTransaction { connection throws(PostgresError) in
-            try DescribedLockHolder.all(statement, on: connection)
-        }
     }
 
     private func reasonForNoTable(_ names: OrderNames) async throws(AttachError) -> String {

@@ -29,7 +29,9 @@ import Testing
         #expect(try await description.relations.count == 3)
     }
 
-    @Test("A command that can't look at the table because it is locked ends, and says so", .databaseWithAttachedTasks)
+    @Test(
+        "A command that can't look at the table because it is locked ends, and says by whom", .databaseWithAttachedTasks
+    )
     func locked() async throws {
         let fixture = try await AttachFixture()
         let attacher = Attacher(
@@ -37,8 +39,10 @@ import Testing
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(script: "BEGIN; LOCK TABLE tasks")
         let error = await #expect(throws: AttachError.self) { try await attacher.plan(AttachFixture.definition()) }
+        let message = "\(try #require(error))"
+        let process = holder.backendProcessIdentifier
         #expect(
-            "\(try #require(error))".hasPrefix("Could not look at the table: other sessions kept the table locked."))
+            message.hasPrefix("Could not look at the table: the table is locked by process \(process) "), "\(message)")
     }
 
     @Test(

@@ -92,4 +92,20 @@ struct RepairLockTests {
             failure.text.contains("is locked by process \(holder.backendProcessIdentifier) (user postgres, editor)"),
             "\(failure.text)")
     }
+
+    @Test("A repair names the sessions of older moves that it waited for in vain", .database)
+    func olderMove() async throws {
+        let mover = try await TestDatabase.current.connect()
+        try await mover.execute(
+            script: "SET application_name = 'mover'; BEGIN; SELECT brocot.move_now('l', 'a', last => true)")
+        let wait = OlderMovesWait(connection: try await TestDatabase.current.connect(), limit: .milliseconds(100))
+        let error = await #expect(throws: AttachError.self) { try await wait.run() }
+        let message = "\(try #require(error))"
+        let holder = "process \(mover.backendProcessIdentifier) (user postgres, mover)"
+        #expect(
+            message.hasPrefix("Could not wait for transactions that move rows: the table is locked by \(holder)."),
+            "\(message)")
+        try await mover.execute(script: "COMMIT")
+        try await wait.run()
+    }
 }

@@ -22,4 +22,28 @@ import Testing
         let seen = try await connection.query("SELECT current_setting('test.limit')").single()
         #expect(try seen.decode(0, as: String.self) == limit)
     }
+
+    @Test("A step that gets no lock names the sessions that have the table locked for longer, and no others", .database)
+    func holders() async throws {
+        let fixture = try await AttachFixture(AttachFixture.partitionedTasks)
+        let runner = StepRunner(
+            connection: fixture.connection, logger: .silent, lockTimeout: .milliseconds(50), attempts: 2)
+        let writer = try await TestDatabase.current.connect()
+        try await writer.execute(
+            script: "SET application_name = 'writer'; BEGIN; INSERT INTO tasks VALUES (1, 1)")
+        let reader = try await TestDatabase.current.connect()
+        try await reader.execute(script: "BEGIN; TABLE tasks")
+        let step = AttachStep(
+            "make the triggers", ["LOCK TABLE tasks_1 IN SHARE ROW EXCLUSIVE MODE"], lock: .share, by: .tableOwner)
+        let error = await #expect(throws: AttachError.self) {
+            try await runner.run(step, on: AttachFixture.definition().names)
+        }
+        let process = writer.backendProcessIdentifier
+        #expect(
+            "\(try #require(error))" == """
+                Could not make the triggers: the table is locked by process \(process) (user postgres, writer). The finished steps stay. Run \
+                the same command again when that transaction has ended, and it continues. See process \(process) in pg_stat_activity. To end \
+                it: SELECT pg_terminate_backend(\(process));
+                """)
+    }
 }

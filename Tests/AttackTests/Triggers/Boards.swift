@@ -41,8 +41,10 @@ enum Boards {
         }
         try await eventually(
             "the moves of good boards are decided", within: .seconds(120),
-            read: { try await connection.query("SELECT FROM brocot.move_requests WHERE list LIKE 'good%'").count },
-            until: { $0 == 0 })
+            read: {
+                try await connection.query("SELECT list FROM brocot.move_requests WHERE list LIKE 'good%'")
+                    .map { try $0.decode(0, as: String.self) }
+            }, until: { $0.isEmpty })
     }
 
     /// The 99th percentile of the time from the request to the decision, for moves of good boards.
