@@ -34,16 +34,19 @@ import Testing
         let reader = try await TestDatabase.current.connect()
         try await reader.execute(script: "BEGIN; TABLE tasks")
         let step = AttachStep(
-            "make the triggers", ["LOCK TABLE tasks_1 IN SHARE ROW EXCLUSIVE MODE"], lock: .share, by: .tableOwner)
+            "make the triggers", ["LOCK TABLE public.tasks_1 IN SHARE ROW EXCLUSIVE MODE"], lock: .share,
+            by: .tableOwner)
         let error = await #expect(throws: AttachError.self) {
             try await runner.run(step, on: AttachFixture.definition().names)
         }
+        let message = "\(try #require(error))"
         let process = writer.backendProcessIdentifier
         #expect(
-            "\(try #require(error))" == """
+            message == """
                 Could not make the triggers: the table is locked by process \(process) (user postgres, writer). The finished steps stay. Run \
                 the same command again when that transaction has ended, and it continues. See process \(process) in pg_stat_activity. To end \
                 it: SELECT pg_terminate_backend(\(process));
-                """)
+                """,
+            "\(message)")
     }
 }
