@@ -1,6 +1,7 @@
 import Administration
 import ArgumentParser
 import LibPQ
+import Logging
 import Migrations
 import Ordering
 
@@ -96,7 +97,9 @@ struct CheckCommand: CancellableCommand {
         let (definitions, unregistered) = try await database.advisingOwner(of: .registry) {
             (try await tables.definitions(named: table), try await tables.registryFaults(of: table))
         }
-        if let table, definitions.isEmpty, unregistered.isEmpty { throw Self.notAttached(table) }
+        if let table, definitions.isEmpty, unregistered.isEmpty {
+            throw try await Self.notAttached(table, on: database, logger)
+        }
         var (report, outcomes): (TablesReport, [CheckOutcome]) = (TablesReport(), [])
         for fault in unregistered { tell(TablesReport.Table(fault), &report) }
         for definition in definitions {
@@ -141,12 +144,21 @@ struct CheckCommand: CancellableCommand {
         if !json { Stream.output.printText(table.text) }
     }
 
-    private static func notAttached(_ table: String) -> CommandFailure {
-        guard table == "items" else { return .notAnOrderedTable(table) }
-        return CommandFailure(
-            .usage,
-            "Without a list, brocot check looks at attached tables only. For the built-in table give a list: brocot check LIST."
-        )
+    private static func notAttached(
+        _ table: String, on database: Connection, _ logger: Logger
+    ) async throws -> CommandFailure {
+        guard table != "items" else {
+            return CommandFailure(
+                .usage,
+                "Without a list, brocot check looks at attached tables only. For the built-in table give a list: brocot check LIST."
+            )
+        }
+        let parts = table.split(separator: ".", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { return .notAnOrderedTable(table) }
+        let names = OrderNames(schema: parts[0], table: parts[1])
+        let detachment = Detachment(names, droppingColumns: false, connection: database, logger: logger)
+        let hasRankColumns = try await detachment.leavesRankColumns()
+        return .notAnOrderedTable(table, advice: hasRankColumns ? CommandFailure.adviceOnRankColumns : nil)
     }
 
     /// The ordered table, if `list` can be a list of it.

@@ -41,6 +41,12 @@ extension CommandFailure {
                 + (advice.map { " \($0)" } ?? ""))
     }
 
+    /// What to do about a table that is not registered and has rank columns.
+    static let adviceOnRankColumns = """
+        The table has rank columns: brocot attach was interrupted early, or the table was detached before. To give the table its order, run the same \
+        brocot attach again. To drop the columns, run brocot detach --drop-columns after that.
+        """
+
     /// The failure to report if the server refused a call of one of Brocot's functions: its message, without the functions'
     /// names. Nil for other errors.
     static func ofFunction(_ error: any Error) -> CommandFailure? {

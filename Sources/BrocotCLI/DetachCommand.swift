@@ -47,13 +47,11 @@ struct DetachCommand: CancellableCommand {
         }
         guard wasAttached else {
             throw CommandFailure.notAnOrderedTable(
-                names.orderedTable, advice: try await detachment.leavesRankColumns() ? Self.adviceOnColumns : nil)
+                names.orderedTable,
+                advice: try await detachment.leavesRankColumns()
+                    ? CommandFailure.adviceOnRankColumns
+                    : "If an earlier brocot detach was interrupted, it had done everything.")
         }
         Stream.error.printText("Detached \(names.orderedTable.printable).")
     }
-
-    private static let adviceOnColumns = """
-        The table has rank columns: brocot attach was interrupted early, or the table was detached before. To drop them, attach the table again, \
-        and then run brocot detach --drop-columns.
-        """
 }

@@ -100,6 +100,6 @@ import Testing
         #expect(try await BrocotProcess.run("detach", "public.tasks").exitCode == 0)
         let again = try await BrocotProcess.run("detach", "public.tasks", "--drop-columns")
         #expect(again.exitCode == 2)
-        #expect(again.errors.contains("To drop them, attach the table again"), "\(again.errors)")
+        #expect(again.errors.contains("run the same brocot attach again. To drop the columns"), "\(again.errors)")
     }
 }

@@ -167,6 +167,21 @@ import Testing
     }
 
     @Test(
+        "brocot check and detach of a table that only has rank columns say how to go on", arguments: ["rank", "other"])
+    func onlyColumns(rank: String) async throws {
+        try await execute(
+            "CREATE TABLE cards (id int PRIMARY KEY, \(rank) numeric, \(rank)_num bigint, \(rank)_den bigint)")
+        let check = try await BrocotProcess.run("check", "--table", "public.cards")
+        let detach = try await BrocotProcess.run("detach", "public.cards")
+        for told in [check, detach] {
+            #expect(
+                told.exitCode == 2 && told.errors.contains("public.cards is not an ordered table"), "\(told.errors)")
+            #expect(told.errors.contains("run the same brocot attach again") == (rank == "rank"), "\(told.errors)")
+        }
+        #expect(detach.errors.contains("had done everything") == (rank != "rank"), "\(detach.errors)")
+    }
+
+    @Test(
         "brocot check and show of a list that has the name of an ordered table ask for --table",
         arguments: ["check", "show"])
     func listLikeTable(command: String) async throws {

@@ -5,13 +5,15 @@ import LibPQ
 struct Attach: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Attaching a large table, and moves, inserts, updates and write-ahead log of attached tables.",
-        discussion: "Without --only, all five parts run, one after the other.")
+        discussion: "Without --only, all six parts run, one after the other.")
 
     enum Part: String, CaseIterable, ExpressibleByArgument {
         /// `brocot attach` of a large table that sessions write.
         case table
         /// `brocot attach` of many rows in one list and in 100,000, while rows are inserted and moves are requested.
         case adoption
+        /// COPY into an attached table.
+        case copy
         /// Draining moves of an attached table, against `brocot.items`.
         case moves
         /// INSERT and UPDATE with and without the triggers.
@@ -24,6 +26,7 @@ struct Attach: AsyncParsableCommand {
     @Option(help: "Rows of the table that is attached.") var rows = 3_000_000
     @Option(help: "Lists that these rows are in.") var lists = 3_000
     @Option(help: "Rows of the tables whose order is adopted.") var adopted = 1_000_000
+    @Option(help: "Rows that are copied into a table.") var copied = 1_000_000
     @Option(help: "Sessions that write the table.") var writers = 2
     @Option(help: "Seconds for which the sessions write before the attach.") var seconds = 10
     @Option(help: "Moves that are drained at once.") var requests = 50_000
@@ -35,6 +38,7 @@ struct Attach: AsyncParsableCommand {
                 switch part {
                 case .table: try await attachTable(on: server)
                 case .adoption: try await adopt(on: server)
+                case .copy: try await copy(on: server)
                 case .moves: try await compareMoves(on: server)
                 case .triggers:
                     try await compareTriggers(referencing: false, on: server)
