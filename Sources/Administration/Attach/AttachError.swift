@@ -5,8 +5,8 @@ import Ordering
 package enum AttachError: Error, Sendable {
     /// The table or the arguments don't allow it. Nothing was changed.
     case refused(String)
-    /// Other sessions held a lock for too long; no holder means that the current role can't see who. The finished steps stay, and the same
-    /// command continues after them.
+    /// Other sessions held a lock for too long. There is no holder if the lock was just released, or is not of the table. The finished steps
+    /// stay, and the same command continues after them.
     case lockTimeout(step: String, holders: [DescribedLockHolder] = [])
     /// Other sessions kept the lock of a list whose ranks are damaged, or locked its rows; nil means rows in no list. Lists that are repaired
     /// stay so.
