@@ -114,7 +114,8 @@ extension OrderObjects {
             INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
             SELECT \(orderedTable), keyed.list, array_agg(keyed.item ORDER BY keyed.number), 'arrive'
             FROM (
-                SELECT named.list, named.item, row_number() OVER (ORDER BY max(named.number)) AS number
+                SELECT named.list, named.item, max(named.number) AS number,
+                    row_number() OVER (PARTITION BY named.list ORDER BY max(named.number)) AS place
                 FROM (
                     SELECT \(listKey(of: "arriving")) AS list, \(itemKey(of: "arriving")) AS item, row_number() OVER () AS number
                     FROM arriving WHERE \(isUnplaced)
@@ -122,7 +123,7 @@ extension OrderObjects {
                 GROUP BY named.list, named.item
             ) AS keyed
             WHERE \(fitsIntoRequest)
-            GROUP BY keyed.list, (keyed.number - 1) / \(Move.mostItems)
+            GROUP BY keyed.list, (keyed.place - 1) / \(Move.mostItems)
             ORDER BY min(keyed.number)\(definition.arrive == .first ? " DESC" : "");
         """
     }

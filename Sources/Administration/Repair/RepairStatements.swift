@@ -192,9 +192,12 @@ struct RepairStatements {
         """
         INSERT INTO brocot.move_requests (ordered_table, list, items, placement)
         SELECT \(names.orderedTable), keyed.list, pg_catalog.array_agg(keyed.item ORDER BY keyed.number), 'arrive'
-        FROM (\(rows)) AS keyed (list, item, number)
+        FROM (
+            SELECT named.*, row_number() OVER (PARTITION BY named.list ORDER BY named.number) AS place
+            FROM (\(rows)) AS named (list, item, number)
+        ) AS keyed
         WHERE pg_catalog.octet_length(keyed.list) <= \(Self.longestKey) AND \(isAdmitted("keyed.item"))
-        GROUP BY keyed.list, (keyed.number - 1) / \(Self.mostItems)
+        GROUP BY keyed.list, (keyed.place - 1) / \(Self.mostItems)
         ORDER BY min(keyed.number)\(arrive == .first ? " DESC" : "" as SQL)
         """
     }

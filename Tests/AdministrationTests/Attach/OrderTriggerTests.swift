@@ -38,6 +38,18 @@ import Testing
         #expect(try await fixture.texts("SELECT sum(cardinality(items)) FROM brocot.move_requests") == ["25000"])
     }
 
+    @Test("An INSERT of 25,000 rows of two lists in turns becomes as many requests as each list needs")
+    func chunksOfLists() async throws {
+        let fixture = try await AttachFixture("CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint)")
+        try await fixture.attach(AttachFixture.definition())
+        try await fixture.connection.execute(
+            script: "INSERT INTO tasks SELECT n, n % 2 FROM generate_series(1, 25000) AS n")
+        #expect(
+            try await fixture.texts(
+                "SELECT list || ' ' || items[1] || ' ' || cardinality(items) FROM brocot.move_requests ORDER BY id")
+                == ["1 1 10000", "0 2 10000", "1 20001 2500", "0 20002 2500"].map { "\"\($0)\"" })
+    }
+
     @Test(
         "An INSERT or UPDATE of a row without an item succeeds if somebody has dropped the NOT NULL of the item's column",
         arguments: ["int", "uuid", "text"], [false, true])
