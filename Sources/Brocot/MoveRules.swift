@@ -1,7 +1,7 @@
 import Ordering
 
-/// The rules for moves that don't depend on the data. They are the rules of `brocot.move_requests`, and apply to direct and
-/// to enqueued moves.
+/// The rules for moves that don't depend on the data. They are the rules of `brocot.move_requests`, and apply to moves at
+/// once and to enqueued moves.
 enum MoveRules {
     /// The lengths of an item's key and of an idempotency key, in bytes.
     private static let keyLengths = 1...Move.longestKey

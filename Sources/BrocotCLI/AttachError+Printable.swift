@@ -18,7 +18,7 @@ extension AttachError {
             return "\(error.printable)\n\(Self.adviceAfterUnfinishedRepair(of: names.orderedTable.printable))"
         case .stepFailed(let step, let error): return Self.stepFailed(step: step.printable, error).description
         case .database: return description
-        case .refused, .lockTimeout, .listLocked, .busy, .lockInOtherSession, .rowNotWritten, .cancelled:
+        case .refused, .lockTimeout, .listLocked, .busy, .lockInOtherSession, .rowNotWritten, .stepsLeft, .cancelled:
             return description.printable
         }
     }

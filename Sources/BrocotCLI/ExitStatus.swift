@@ -84,7 +84,7 @@ enum ExitStatus: Int32, Sendable {
             .rowRefused(_, _, let error):
             status(of: error)
         case .unfinishedRepair(_, let error): status(of: error)
-        case .equalRanks, .lockInOtherSession, .rowNotWritten, .cancelled: .failed
+        case .equalRanks, .lockInOtherSession, .rowNotWritten, .stepsLeft, .cancelled: .failed
         }
     }
 

@@ -12,7 +12,7 @@ struct StatusCommand: AsyncParsableCommand {
               brocot status --json | jq .pending
 
             The command is cheap with any number of pending requests. Beyond 10,000 pending requests, the number is the \
-            server's estimate (~). Beyond 1,000 requests in a list, or 200,000 applied requests, it is a minimum (≥). \
+            server's estimate (~). Beyond 1,000 requests in a list, or 200,000 decided requests, it is a minimum (≥). \
             With more than 1,000 lists, only the first 1,000 by name are looked up. The views brocot.queue_status, \
             pending_lists, pending_tables, throughput and rejections, and the table brocot.held_lists, contain the same data.
 

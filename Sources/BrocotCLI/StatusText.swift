@@ -18,16 +18,15 @@ struct StatusText {
     private var summary: [String] {
         let pending = "\(status.pendingIsEstimate ? "~" : "")\(status.pending)"
         let age = status.oldestAgeSeconds.map { ", the oldest for \(Self.age($0))" } ?? ""
-        let held = status.heldLists.count
         let rows =
             [["pending", pending + age]]
             + status.throughput.map { period in
-                [
-                    "last \(period.period)",
-                    "\(period.isMinimum ? "≥" : "")\(period.applied) applied, \(period.rejected) rejected",
+                let sign = period.isMinimum ? "≥" : ""
+                return [
+                    "last \(period.period)", "\(sign)\(period.applied) applied, \(sign)\(period.rejected) rejected",
                 ]
             }
-            + [["held lists", "\(held)"], ["daemons", daemons]]
+            + [["held lists", "\(status.heldListCount)"], ["daemons", daemons]]
         return rows.map { "\($0[0].padded(to: 16))\($0[1])" }
     }
 
@@ -84,7 +83,7 @@ struct StatusText {
                     list.error.quotedIfUnprintable + state,
                 ]
             })
-        return table.lines + rest(status.heldLists.count, "held list")
+        return table.lines + rest(status.heldListCount, "held list")
             + ["Remove the cause, and then: brocot release LIST --table TABLE"]
     }
 
@@ -98,7 +97,7 @@ struct StatusText {
                     pause.pausedAt,
                 ]
             })
-        return table.lines + rest(status.paused.count, "paused table or list", "paused tables or lists")
+        return table.lines + rest(status.pausedCount, "paused table or list", "paused tables or lists")
             + ["To continue: brocot resume [TABLE [LIST]]"]
     }
 

@@ -95,13 +95,19 @@ extension Daemon {
         "brocot_rebalances_total": "Moves for which other items had to get new ranks to make room.",
         "brocot_rebalanced_rows_total": "Other items that got new ranks.",
         "brocot_lock_misses_total":
-            "Batches that decided nothing, and in which another session had locked a list or rows of it.",
+            """
+        Batches that decided nothing, and in which a list was unavailable: another session had its lock or its rows, or a list that it \
+        needs was locked or postponed.
+        """,
         "brocot_failed_batches_total":
-            "Transactions that could not decide requests, of one list or of all, for example because of a full disk.",
+            """
+        Transactions that could not decide requests, in time or because of an error. If the connection was lost, only \
+        brocot_connections_lost_total counts it.
+        """,
         "brocot_holds_total": "How often a list was held for a person, because the database refused a request.",
         "brocot_connections_lost_total":
             "Connections that broke or could not be opened, of workers and of the listener.",
-        "brocot_asleep": "1 while all workers wait for requests, else 0.",
+        "brocot_asleep": "1 while the listener is connected and all workers wait for requests, else 0.",
         "brocot_pending_requests":
             "Pending requests in the database, an estimate beyond 10,000. Sampled every 15 to 60 s; NaN if unknown.",
         "brocot_oldest_request_age_seconds":

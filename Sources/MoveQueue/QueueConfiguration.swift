@@ -76,9 +76,9 @@ package struct QueueConfiguration: Sendable {
         min(statementTimeout, limits.statement ?? statementTimeout)
     }
 
-    /// The longest wait of a transaction for the lock of its only list. This wait may be longer than others, because the transaction has
+    /// The setting `lock_timeout` of a transaction that waits for the lock of its only list. This wait may be longer than others, because the transaction has
     /// no lock yet.
-    var lockTimeoutOfWaiting: String { milliseconds(max(.milliseconds(1), min(longestLockWait, .seconds(1)))) }
+    var lockTimeoutSettingOfWaiting: String { milliseconds(max(.milliseconds(1), min(longestLockWait, .seconds(1)))) }
 
     var lockTimeoutSetting: String { milliseconds(max(.milliseconds(1), lockTimeout)) }
 

@@ -20,7 +20,7 @@ struct QueueRepository {
     /// Waits for the lock of a list.
     func lock(_ list: ListIdentifier, on connection: isolated Connection) throws(QueueError) {
         try QueueError.wrappingErrors { () throws(PostgresError) in
-            try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutOfWaiting)'")
+            try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutSettingOfWaiting)'")
             try connection.execute(AdvisoryLock.ofList(list).lock)
             try connection.execute(script: "SET LOCAL lock_timeout = '\(configuration.lockTimeoutSetting)'")
         }

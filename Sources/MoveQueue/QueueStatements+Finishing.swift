@@ -11,7 +11,7 @@ extension QueueStatements {
     /// Moves decided requests from the queue to the log, and counts both sides.
     ///
     /// A role may choose an id that was logged before. This must not stop the queue, so with `replacing` the newer outcome replaces
-    /// the older one. Each row then takes twice as long, so this is done only after a batch failed without it.
+    /// the older one. Each row then takes twice as long, so only batches that are applied in parts do this.
     ///
     /// The rows are deleted by the locations at which they were read, and only then joined with the decisions.
     /// ``prepareToFinish(statementTimeout:)`` makes sure of both: vacuum often finds the queue empty, and then the planner would

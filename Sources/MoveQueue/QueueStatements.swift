@@ -1,7 +1,7 @@
 import LibPQ
 import Ordering
 
-/// The statements of a batch on the queue and its log.
+/// The statements on the queue and its log.
 enum QueueStatements {
     /// The server's `deadlock_timeout` in milliseconds. The view `pg_settings` would need more memory than the least `work_mem`.
     static let deadlockTimeout: SQL = """

@@ -32,7 +32,8 @@ package enum StandbyWait {
         ).first?.decode(0)
     }
 
-    /// Whether the COMMIT of the session with this process identifier waits. A session of another role counts as not waiting.
+    /// Whether the COMMIT of the session with this process identifier waits. A session whose wait the current role may not see counts as not
+    /// waiting.
     ///
     /// - Throws: An error of the server or the connection.
     package static func isGoingOn(ofProcess process: Int32, on connection: Connection) async throws(PostgresError)

@@ -90,9 +90,16 @@ import Testing
     func bounded() async throws {
         let connection = try await TestDatabase.current.connect()
         try await fill(lists: 1_500, requestsOfFirst: 12_000, on: connection)
+        try await connection.execute(
+            """
+            INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at, paused_at)
+            SELECT 'items', n, n, 'no', now(), now() FROM generate_series(1, 1200) AS n
+            """)
         let status = try await read(on: connection)
         #expect(status.pendingIsEstimate && status.pending >= 10_001)
         #expect(status.listsAreIncomplete && status.lists.count == QueueStatus.mostLists)
+        #expect(status.heldLists.count == QueueStatus.mostLists && status.heldListCount == 1_200)
+        #expect(status.paused.count == QueueStatus.mostLists && status.pausedCount == 1_200)
         let deep = try #require(status.lists.first { $0.list == "deep" })
         #expect(deep.pending == 1_000 && deep.pendingIsMinimum)
     }

@@ -10,10 +10,14 @@ import Testing
 struct RowLockTests {
     private static let cards = OrderedTable(
         name: "public.cards", schema: "public", table: "cards", listColumns: [KeyColumn("board", .text)],
-        itemColumn: KeyColumn("id", .text), ownsRows: false)
+        itemColumn: KeyColumn("id", .text), ownsRows: true)
 
-    /// Writes a rank while an application has changed the row and not committed yet.
-    private func write(whileApplicationDoes statement: String) async throws -> Connection {
+    private static let newRank = RowChange(
+        key: "a", storedList: "b", list: "b", rank: Rank(numerator: 7, denominator: 1))
+
+    /// Writes a change while an application has changed the row and not committed yet.
+    private func write(_ change: RowChange = newRank, whileApplicationDoes statement: String) async throws -> Connection
+    {
         let (application, writer) = (
             try await TestDatabase.current.connect(), try await TestDatabase.current.connect()
         )
@@ -27,7 +31,6 @@ struct RowLockTests {
                 """)
         try await application.execute(script: "BEGIN")
         try await application.execute(script: statement)
-        let change = RowChange(key: "a", storedList: "b", list: "b", rank: Rank(numerator: 7, denominator: 1))
         async let written: Void = writer.run { connection in
             try connection.transaction(settings: MoveApplication.plannerSettings) { connection in
                 try OrderedTableRepository(Self.cards).write([change], waitsForRows: true, on: connection)
@@ -45,6 +48,14 @@ struct RowLockTests {
         let row = try await connection.query("SELECT title, rank_num FROM cards").first
         #expect(try row?.decode(0, as: String?.self) == "new")
         #expect(try row?.decode(1, as: Int64?.self) == 7)
+    }
+
+    @Test("A writer waits for a row that an application changes, and then deletes its new version") func deletedRow()
+        async throws
+    {
+        let deletion = RowChange(key: "a", storedList: "b", list: nil, rank: nil)
+        let connection = try await write(deletion, whileApplicationDoes: "UPDATE cards SET title = 'new'")
+        #expect(try await connection.query("SELECT FROM cards").isEmpty)
     }
 
     @Test("A writer writes no rank into a row that has left its list")

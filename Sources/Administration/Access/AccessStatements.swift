@@ -88,7 +88,7 @@ enum AccessStatements {
 
     /// The roles with the characteristic right of a kind, each with its kinds: a role that may delete requests, or set the sleep flag, is a
     /// daemon. Without these rights, a role that may insert requests is a requester, and one that may insert into the log is a mover; it may be
-    /// both. A role that may only read items is a reader.
+    /// both. A role that may only read items is a reader. At most 100 rows, by the role's name.
     static let grantees: SQL = """
         WITH given AS (
             SELECT acl.grantee, acl.privilege_type, relation.relname, relation.relowner

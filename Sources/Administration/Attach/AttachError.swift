@@ -27,6 +27,8 @@ package enum AttachError: Error, Sendable {
     case rowRefused(orderedTable: String, item: String, PostgresError)
     /// The database failed during a step. The finished steps stay, and the same command continues after them.
     case stepFailed(step: String, PostgresError)
+    /// After several attempts, steps were still needed: other sessions changed the table meanwhile. The finished steps stay.
+    case stepsLeft([String])
     /// The repair of a missing rank column ended early. Moves of the table wait.
     indirect case unfinishedRepair(OrderNames, AttachError)
     /// The database failed, or refused a statement.
@@ -42,7 +44,8 @@ extension AttachError {
             .equalRanks(_, _, let error), .rowRefused(_, _, let error):
             error
         case .unfinishedRepair(_, let error): error.serverError
-        case .refused, .lockTimeout, .listLocked, .busy, .lockInOtherSession, .rowNotWritten, .cancelled: nil
+        case .refused, .lockTimeout, .listLocked, .busy, .lockInOtherSession, .rowNotWritten, .stepsLeft, .cancelled:
+            nil
         }
     }
 
@@ -59,7 +62,8 @@ extension AttachError {
         case .lockTimeout, .listLocked: true
         case .database(let error), .stepFailed(_, let error): error.sqlState == .lockNotAvailable
         case .unfinishedRepair(_, let error): error.isForLock
-        case .refused, .busy, .lockInOtherSession, .equalRanks, .unfinished, .rowNotWritten, .rowRefused, .cancelled:
+        case .refused, .busy, .lockInOtherSession, .equalRanks, .unfinished, .rowNotWritten, .rowRefused, .stepsLeft,
+            .cancelled:
             false
         }
     }
@@ -70,7 +74,7 @@ extension AttachError {
         case .busy, .lockInOtherSession, .cancelled: true
         case .unfinishedRepair(_, let error): error.concernsAllTables
         case .refused, .lockTimeout, .listLocked, .equalRanks, .unfinished, .rowNotWritten, .rowRefused, .stepFailed,
-            .database:
+            .stepsLeft, .database:
             serverError?.isConnectionLost == true
         }
     }
@@ -82,7 +86,7 @@ extension AttachError: CustomStringConvertible {
         case .refused(let reason): reason
         case .lockTimeout(let step, let holders):
             """
-            Could not \(step): the table is locked by \(holders.text). The finished steps stay. Run the same command again when that \
+            Could not \(step): a table that this step needs is locked by \(holders.text). The finished steps stay. Run the same command again when that \
             transaction has ended, and it continues. \(holders.advice
                 ?? "See pg_stat_activity for long transactions, and pg_prepared_xacts for prepared ones.")
             """
@@ -133,6 +137,11 @@ extension AttachError: CustomStringConvertible {
             """
             \(error)
             Could not \(step). The finished steps stay. Remove the cause, and run the same command again: it continues after them.
+            """
+        case .stepsLeft(let purposes):
+            """
+            Steps are still needed, because other sessions changed the table again and again: \(purposes.joined(separator: "; ")). The \
+            finished steps stay. Run the same command again when no other session changes the table.
             """
         case .unfinishedRepair(let names, let error):
             "\(error)\n\(Self.adviceAfterUnfinishedRepair(of: names.orderedTable))"

@@ -10,13 +10,15 @@ extension Attacher {
     ///   - plan: The steps.
     ///   - starting: Called before each step.
     /// - Returns: How many rows lost their rank, because another row of their list has it or because they are in no list.
-    /// - Throws: ``AttachError/equalRanks(_:isBeingFilled:_:)``, and what ``run(_:)`` throws.
+    /// - Throws: ``AttachError/equalRanks(_:isBeingFilled:_:)``; ``AttachError/stepsLeft(_:)``; what ``run(_:on:)`` throws.
     @discardableResult
     func run(
         _ plan: AttachPlan, starting: (AttachStep) async -> Void = { _ in }
     ) async throws(AttachError) -> Int {
         var (plan, unplaced) = (plan, 0)
-        for number in 1... {
+        var number = 0
+        while true {
+            number += 1
             do throws(AttachError) {
                 for step in plan.steps {
                     await starting(step)
@@ -43,8 +45,8 @@ extension Attacher {
             // The plan is made again, because another session may have created a partition before the parent had its
             // index.
             plan = try await self.plan(plan.definition, mayChangeOptions: plan.mayChangeOptions)
-            if plan.steps.isEmpty || number >= Self.mostPlans { break }
+            if plan.steps.isEmpty { return unplaced }
+            guard number < Self.mostPlans else { throw .stepsLeft(plan.steps.map(\.purpose)) }
         }
-        return unplaced
     }
 }

@@ -18,7 +18,7 @@ extension PostgresError {
 }
 
 /// How often a transaction is tried in succession if it fails because of other sessions.
-let mostAttempts = 100
+let mostAttemptsAtConflicts = 100
 
 /// The pauses differ, so that two sessions don't hinder each other again and again.
 private let millisecondsBetweenAttempts = 5...50
@@ -34,7 +34,7 @@ private let millisecondsBetweenAttempts = 5...50
 /// - Throws: What `body` throws, at last.
 func retryingConflicts<Value>(
     isolation: isolated (any Actor)? = #isolation, or otherStates: [SQLState] = [],
-    attempts: Int = mostAttempts, _ body: (_ failures: Int) async throws -> Value
+    attempts: Int = mostAttemptsAtConflicts, _ body: (_ failures: Int) async throws -> Value
 ) async throws -> Value {
     var failures = 0
     while true {

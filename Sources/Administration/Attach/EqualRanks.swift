@@ -93,7 +93,7 @@ struct EqualRanks: Sendable {
                 try connection.execute(
                     """
                     CREATE TEMPORARY TABLE brocot_equal_ranks AS
-                    SELECT row_number() OVER () AS number, found.* FROM (\(found(", judged.list, judged.item, judged.rank, judged.base"))) AS found
+                    SELECT row_number() OVER () AS number, found.* FROM (\(found(", judged.list, judged.item, judged.key, judged.rank, judged.base"))) AS found
                     """)
                 try connection.execute(FillingStatements.store(Self.rowsToPlace, of: names))
                 try connection.execute("ALTER TABLE pg_temp.brocot_equal_ranks ADD PRIMARY KEY (number)")
@@ -105,7 +105,7 @@ struct EqualRanks: Sendable {
     /// The rows that lose their rank and are in a list.
     private static let rowsToPlace: SQL = """
         SELECT cleared.list, cleared.item, cleared.base,
-            row_number() OVER (PARTITION BY cleared.list ORDER BY cleared.rank, cleared.item) - 1 AS number
+            row_number() OVER (PARTITION BY cleared.list ORDER BY cleared.rank, cleared.key) - 1 AS number
         FROM pg_temp.brocot_equal_ranks AS cleared
         WHERE pg_catalog.array_position(cleared.list, NULL) IS NULL
         """
@@ -120,6 +120,7 @@ struct EqualRanks: Sendable {
             FROM (
                 SELECT stored.ctid AS location, stored.tableoid AS relation, \(columns.isInList("stored")) AS is_in_list, \(rank) AS rank,
                     \(columns.listTexts(of: "stored")) AS list, \(columns.itemText(of: "stored")) AS item,
+                    stored.\(columns.item.identifier) AS key,
                     (pg_catalog.floor(pg_catalog.max(\(rank)) OVER (\(wholeList))) OPERATOR(pg_catalog.+) 1)::bigint AS base,
                     pg_catalog.row_number() OVER (PARTITION BY \((lists + [rank]).joined()) ORDER BY stored.\(columns.item.identifier)) AS number
                 FROM \(names.sql) AS stored WHERE \(rank) IS NOT NULL

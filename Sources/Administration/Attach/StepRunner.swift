@@ -48,7 +48,7 @@ struct StepRunner: Sendable {
             if attempt == Self.attemptsBeforeNotice {
                 let holders = try await holders(of: step, on: table)
                 logger.notice(
-                    "could not \(step.purpose) yet: other sessions keep the table locked",
+                    "could not \(step.purpose) yet: other sessions keep a table locked that this step needs",
                     metadata: ["holder": "\(holders.text)"])
             }
             let pause = Duration.milliseconds(Int.random(in: Self.millisecondsBetweenAttempts))

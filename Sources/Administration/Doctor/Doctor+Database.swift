@@ -120,9 +120,11 @@ extension Doctor {
 
     func pauses(_ connection: Connection) async -> CheckResult {
         await attempt("pauses", connection) { connection throws(PostgresError) in
-            let paused = try QueueStatus.Pause.all(on: connection)
-            guard let first = paused.first else { return .ok("pauses", "nothing is paused") }
-            let rest = paused.count > 1 ? ", and \(paused.count - 1) more" : ""
+            guard let first = try QueueStatus.Pause.all(on: connection).first else {
+                return .ok("pauses", "nothing is paused")
+            }
+            let count = try connection.query(DoctorStatements.pauses).single().decode(0, as: Int.self)
+            let rest = count > 1 ? ", and \(count - 1) more" : ""
             return .warning(
                 "pauses",
                 "paused since \(first.pausedAt): \(first.list.map { "list \($0) of " } ?? "")\(first.table)\(rest)",

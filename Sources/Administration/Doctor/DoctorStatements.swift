@@ -184,6 +184,12 @@ enum DoctorStatements {
 
     static let heldLists: SQL = "SELECT count(*) FROM brocot.held_lists WHERE request_id IS NOT NULL"
 
+    /// The number of paused tables and lists.
+    static let pauses: SQL = """
+        SELECT (SELECT count(*) FROM brocot.ordered_tables WHERE paused_at IS NOT NULL)
+            + (SELECT count(*) FROM brocot.held_lists WHERE paused_at IS NOT NULL)
+        """
+
     static let waiting: SQL = """
         SELECT pending, (extract(epoch FROM oldest_age))::bigint FROM brocot.queue_status
         """

@@ -64,11 +64,12 @@ package enum Operations {
         try connection.query(
             """
             SELECT held.ordered_table, held.list FROM brocot.held_lists AS held
-            WHERE held.request_id IS NOT NULL ORDER BY held.ordered_table, held.list
+            WHERE held.request_id IS NOT NULL AND coalesce(held.ordered_table = \(table as String?)::text, true)
+            ORDER BY held.ordered_table, held.list
             """
         ).map { row throws(PostgresError) in
             ListIdentifier(try row.decode(1), of: try row.decode(0))
-        }.filter { table == nil || $0.orderedTable == table }
+        }
     }
 
     /// Requests again what rejected requests requested: all of them, or none.

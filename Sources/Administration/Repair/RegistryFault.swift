@@ -98,6 +98,8 @@ extension TableRepair {
             try RegistryFault.all(on: connection)
         }
         guard let table else { return faults }
-        return faults.filter { table == $0.name || table.hasPrefix("\($0.name).") }
+        return faults.filter { fault in
+            ExactText(table) == ExactText(fault.name) || table.utf8.starts(with: "\(fault.name).".utf8)
+        }
     }
 }

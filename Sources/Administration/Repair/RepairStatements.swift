@@ -59,7 +59,7 @@ struct RepairStatements {
         SELECT judged.*, row_number() OVER same_rank > 1 AND judged.num IS NOT NULL AS has_rank_of_other_row,
             pg_catalog.first_value(judged.item) OVER same_rank AS first_item
         FROM (
-            SELECT \(listTexts) AS list, \(itemText) AS item, \(rank) AS rank,
+            SELECT \(listTexts) AS list, \(itemText) AS item, stored.\(columns.item.identifier) AS key, \(rank) AS rank,
                 (terms.num / divided.divisor)::bigint AS num, (terms.den / divided.divisor)::bigint AS den,
                 coalesce(CASE WHEN divided.divisor = 1::numeric THEN
                     \(rank) = \(SortKey.value(num, den))
@@ -71,7 +71,7 @@ struct RepairStatements {
             WHERE (\(rank) IS NOT NULL OR \(num) IS NOT NULL OR \(den) IS NOT NULL)
                 AND \(list.map { columns.isIn($0, "stored") } ?? "true")
         ) AS judged
-        WINDOW same_rank AS (PARTITION BY judged.list, judged.num, judged.den ORDER BY judged.is_right DESC, judged.item)
+        WINDOW same_rank AS (PARTITION BY judged.list, judged.num, judged.den ORDER BY judged.is_right DESC, judged.key)
         """
     }
 
@@ -93,7 +93,7 @@ struct RepairStatements {
             damaged.item, damaged.rank::text, damaged.num, damaged.den,
             CASE WHEN damaged.has_rank_of_other_row AND \(isAdmitted("damaged.first_item")) THEN damaged.first_item END
         FROM (\(damaged(nil))) AS damaged
-        ORDER BY damaged.list, damaged.num::numeric / damaged.den, damaged.item
+        ORDER BY damaged.list, damaged.num::numeric / damaged.den, damaged.key
         LIMIT \(Int64(limit))
         """
     }
@@ -152,7 +152,7 @@ struct RepairStatements {
         FROM pg_temp.brocot_damaged AS damaged
         WHERE damaged.has_rank_of_other_row AND \(isAdmitted("damaged.item")) AND \(isAdmitted("damaged.first_item"))
             AND pg_catalog.octet_length(brocot.list_key(VARIADIC damaged.list)) <= \(Self.longestKey)
-        ORDER BY damaged.num, damaged.den, damaged.item DESC
+        ORDER BY damaged.num, damaged.den, damaged.key DESC
         """
     }
 
@@ -161,7 +161,7 @@ struct RepairStatements {
         requestArrivals(
             of: """
                 SELECT brocot.list_key(VARIADIC damaged.list) AS list, damaged.item,
-                    row_number() OVER (ORDER BY damaged.rank, damaged.item) AS number
+                    row_number() OVER (ORDER BY damaged.rank, damaged.key) AS number
                 FROM pg_temp.brocot_damaged AS damaged
                 WHERE damaged.num IS NULL OR damaged.has_rank_of_other_row AND NOT \(isAdmitted("damaged.first_item"))
                 """)

@@ -11,7 +11,7 @@ package struct TableRepair: Sendable {
     /// How often a list is tried whose lock other sessions have.
     let attempts: Int
 
-    package init(connection: Connection, logger: Logger, attempts: Int = mostAttempts) {
+    package init(connection: Connection, logger: Logger, attempts: Int = mostAttemptsAtConflicts) {
         self.connection = connection
         self.attempts = attempts
         attacher = Attacher(connection: connection, logger: logger)

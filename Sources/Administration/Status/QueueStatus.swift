@@ -70,15 +70,21 @@ package struct QueueStatus: Sendable, Encodable {
     package let rejections: [Rejections]
     /// The ordered tables whose rows `brocot attach` has not placed yet, so that their requests wait.
     package let tablesBeingAttached: [String]
+    /// The held lists, the longest held first; at most ``mostLists``.
     package let heldLists: [Hold]
+    /// The number of all held lists.
+    package let heldListCount: Int
+    /// The paused tables and lists, the earliest pause first; at most ``mostLists``.
     package let paused: [Pause]
+    /// The number of all paused tables and lists.
+    package let pausedCount: Int
 }
 
 extension QueueStatus {
     /// The most lists that are read.
     package static let mostLists = 1_000
 
-    /// Reads the status in one snapshot. The amount of work does not depend on the number of pending requests.
+    /// Reads the status in one snapshot. The amount of work is limited, however many requests are pending.
     package static func read(on connection: isolated Connection) throws(PostgresError) -> QueueStatus {
         try connection.transaction(.repeatableReadOnly, settings: TransactionSettings.ofReading) {
             connection throws(PostgresError) in
@@ -96,7 +102,8 @@ extension QueueStatus {
                 tablesBeingAttached: try connection.query(StatusStatements.beingAttached).map {
                     row throws(PostgresError) in try row.decode(0)
                 },
-                heldLists: try readHeldLists(on: connection), paused: try Pause.all(on: connection))
+                heldLists: try readHeldLists(on: connection), heldListCount: try queue.decode(4),
+                paused: try Pause.all(on: connection), pausedCount: try queue.decode(5))
         }
     }
 

@@ -3,7 +3,8 @@ import LibPQ
 /// The statements of `brocot status`, over the views of the schema.
 enum StatusStatements {
     static let queue: SQL = """
-        SELECT pending, pending_is_estimate, (extract(epoch FROM oldest_age) * 1000)::bigint, a_daemon_sleeps
+        SELECT pending, pending_is_estimate, (extract(epoch FROM oldest_age) * 1000)::bigint, a_daemon_sleeps,
+            held_lists, paused_lists + paused_tables
         FROM brocot.queue_status
         """
 

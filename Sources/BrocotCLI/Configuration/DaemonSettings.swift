@@ -45,7 +45,7 @@ struct DaemonSettings {
     let workers: Setting<Int>
     let connectWait: Setting<Duration>
     let idleTimeout: Setting<Duration>
-    /// nil means the usual interval, 0 that an idle daemon never polls.
+    /// nil means the usual interval, 0 that an idle daemon polls only when it is notified.
     let pollInterval: Setting<Duration?>
     let maxDelay: Setting<Duration>
     let onPoison: Setting<PoisonSetting?>

@@ -1,9 +1,10 @@
 import LibPQ
 import Ordering
 
-/// Claims lists by their locks, applies their pending requests, and logs the outcomes, in one transaction.
+/// Claims lists by their locks, applies their pending requests, and logs the outcomes: in one transaction or, if that one fails, in a second
+/// one that applies the requests in parts.
 ///
-/// Nothing outside the transaction records that a worker has claimed a request. A crash rolls everything back.
+/// Nothing outside of a transaction records that a worker has claimed a request. A crash rolls everything back.
 struct QueueTransaction: Sendable {
     private let configuration: QueueConfiguration
     private let sizes: KnownListSizes

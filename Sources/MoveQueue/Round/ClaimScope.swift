@@ -7,7 +7,7 @@ enum ClaimScope: Sendable {
     case next(from: RoundPosition, lists: Int, readingAhead: Int, withPartners: Bool)
     /// These lists, with the other lists of their changes of list.
     case lists([ListIdentifier])
-    /// Lists of which one or more failed before. Their requests are applied in parts, without trying them together first.
+    /// Lists of which one or more failed before, or the lists of a batch whose first attempt failed. Their requests are applied in parts, without trying them together first.
     case suspects([ListIdentifier])
     /// The lists of the oldest requests. A batch of these lists can decide the oldest requests, even if all of them are changes of list. It
     /// can't decide a request that comes after one of a waiting list, or of a list that is left out.

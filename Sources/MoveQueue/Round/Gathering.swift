@@ -1,7 +1,7 @@
 /// A wait for more requests, which goes on while they keep arriving, so that a batch gets larger. Pure.
 ///
-/// The wait has four pauses. After each pause, the last id that was handed out is read. A pause is long enough for sessions that
-/// commit at the same time and then enqueue at the same time.
+/// The wait has four pauses. After each pause, the last id that was handed out is read. Sessions that
+/// commit together usually enqueue their next requests within one pause.
 struct Gathering {
     static let pauses = 4
 

@@ -47,7 +47,7 @@ package struct PostponedLists: Sendable {
     /// After this many doublings, a pause is longer than the longest pause.
     private static let mostDoublings = 20
 
-    /// A list that was unavailable at so many attempts has been so for 0.1 s or longer.
+    /// A list that was unavailable at so many attempts has been so for 35 ms or longer.
     private static let fewestOfLongWait = 4
 
     private var entries: [ListIdentifier: Entry] = [:]

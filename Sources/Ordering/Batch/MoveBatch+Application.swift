@@ -1,5 +1,3 @@
-import SternBrocot
-
 /// The application of one move.
 extension MoveBatch {
     /// The result of trying to apply a move.

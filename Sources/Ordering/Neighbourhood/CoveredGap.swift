@@ -1,5 +1,3 @@
-import SternBrocot
-
 /// The known neighbours of a gap.
 struct CoveredGap: GapNeighbours {
     let neighbourhood: Neighbourhood

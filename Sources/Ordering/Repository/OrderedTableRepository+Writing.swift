@@ -46,19 +46,18 @@ extension OrderedTableRepository {
         let rows: Int
     }
 
-    /// Writes the net effects of a batch. With `waitsForRows`, the rows of a user's table are locked first, which waits for
+    /// Writes the net effects of a batch. With `waitsForRows`, the stored rows of a user's table are locked first, which waits for
     /// sessions that have locked them.
     func write(
         _ changes: [RowChange], waitsForRows: Bool, on connection: isolated Connection
     ) throws(OrderingError) {
         guard !changes.isEmpty else { return }
-        let updates = changes.filter(\.isUpdate)
         let deadlineOfLocking = deadlineOfLists()
         if waitsForRows, !table.isBuiltIn {
-            for (updates, lock) in groupedByLock(updates) {
-                for (statements, updates) in groupedByStoredList(updates) {
-                    let locked = try rows(statements.lock(updates, lock), until: deadlineOfLocking, on: connection)
-                    try requireWritten(try written(locked), of: updates.count)
+            for (stored, lock) in groupedByLock(changes.filter { !$0.isInsertion }) {
+                for (statements, stored) in groupedByStoredList(stored) {
+                    let locked = try rows(statements.lock(stored, lock), until: deadlineOfLocking, on: connection)
+                    try requireWritten(try written(locked), of: stored.count)
                 }
             }
         }

@@ -147,6 +147,19 @@ import Testing
         #expect(try await fixture.texts(orders) == ["\"2 5 8 3 6 9\"", "\"1 4 7\""])
     }
 
+    @Test(
+        "A second brocot attach places rows with the same rank in the order of their keys, and not of the texts of the keys"
+    )
+    func equalRanksByKeys() async throws {
+        let tasks = """
+            CREATE TABLE tasks (id bigint PRIMARY KEY, project_id bigint);
+            INSERT INTO tasks SELECT n, n % 3 FROM generate_series(2, 10) AS n;
+            """
+        let fixture = try await detached(tasks, then: "UPDATE tasks SET project_id = 0")
+        try await fixture.attach()
+        #expect(try await fixture.texts(orders) == ["\"2 5 8 3 4 6 7 9 10\""])
+    }
+
     @Test("Equal ranks of many rows are removed in batches, and locked rows as soon as they are free")
     func batches() async throws {
         let fixture = try await detached(
@@ -232,6 +245,26 @@ import Testing
         }
         let advice = "Leave the rank columns out of their INSERTs, and run the same command again"
         #expect(refusal?.contains(advice) == true, "\(refusal ?? "")")
+        try await fixture.attach()
+    }
+
+    @Test("If other sessions drop objects again and again, attach names the steps that are left") func droppedObjects()
+        async throws
+    {
+        let fixture = try await AttachFixture(Self.tasks)
+        let other = try await TestDatabase.current.connect()
+        let trigger = AttachFixture.definition().names.keepTrigger
+        let plan = try await fixture.attacher.plan(AttachFixture.definition())
+        let error = await #expect(throws: AttachError.self) {
+            try await fixture.attacher.run(plan) { step in
+                let dropped =
+                    step.purpose == "make the triggers" ? "INDEX brocot_tasks_rank" : "TRIGGER \(trigger) ON tasks"
+                try? await other.execute(script: "DROP \(dropped)")
+            }
+        }
+        #expect(
+            "\(try #require(error))".hasPrefix(
+                "Steps are still needed, because other sessions changed the table again and again: make the triggers."))
         try await fixture.attach()
     }
 

@@ -42,7 +42,9 @@ import Testing
         let message = "\(try #require(error))"
         let process = holder.backendProcessIdentifier
         #expect(
-            message.hasPrefix("Could not look at the table: the table is locked by process \(process) "), "\(message)")
+            message.hasPrefix(
+                "Could not look at the table: a table that this step needs is locked by process \(process) "),
+            "\(message)")
     }
 
     @Test(

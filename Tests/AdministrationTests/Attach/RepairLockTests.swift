@@ -103,7 +103,8 @@ struct RepairLockTests {
         let message = "\(try #require(error))"
         let holder = "process \(mover.backendProcessIdentifier) (user postgres, mover)"
         #expect(
-            message.hasPrefix("Could not wait for transactions that move rows: the table is locked by \(holder)."),
+            message.hasPrefix(
+                "Could not wait for transactions that move rows: a table that this step needs is locked by \(holder)."),
             "\(message)")
         try await mover.execute(script: "COMMIT")
         try await wait.run()

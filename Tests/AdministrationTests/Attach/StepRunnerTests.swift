@@ -43,7 +43,7 @@ import Testing
         let process = writer.backendProcessIdentifier
         #expect(
             message == """
-                Could not make the triggers: the table is locked by process \(process) (user postgres, writer). The finished steps stay. Run \
+                Could not make the triggers: a table that this step needs is locked by process \(process) (user postgres, writer). The finished steps stay. Run \
                 the same command again when that transaction has ended, and it continues. See process \(process) in pg_stat_activity. To end \
                 it: SELECT pg_terminate_backend(\(process));
                 """,

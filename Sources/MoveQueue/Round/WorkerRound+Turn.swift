@@ -1,5 +1,3 @@
-import Ordering
-
 extension WorkerRound {
     /// A turn that is over.
     package struct Turn: Sendable {
