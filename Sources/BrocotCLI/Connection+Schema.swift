@@ -62,6 +62,12 @@ extension Connection {
         if try await !migratorForReading.isAtLatestVersion() { try await requireSchema() }
     }
 
+    /// The same as ``requireSchema()`` for a command that writes to the schema's tables: a superuser runs no code of other roles by that.
+    nonisolated func requireSchemaForWriting() async throws {
+        try await requireSchema()
+        try await requireTrusted(.ofBrocot)
+    }
+
     /// Makes sure that the database has the version of the schema that this program needs.
     ///
     /// - Throws: ``CommandFailure`` `.migrationsPending` or `.databaseNewer`, with what to do.

@@ -50,7 +50,7 @@ struct ConnectionOptions: ParsableArguments {
         let database = try await connect(answerTimeout: answerTimeout)
         return try await database.advisingGrant(kind) {
             try await database.requireWritable()
-            try await database.requireSchema()
+            try await database.requireSchemaForWriting()
             return try await body(database)
         }
     }

@@ -63,7 +63,7 @@ extension DaemonCommand {
     private static func checkSchema(on first: Connection, naming tables: [String], logger: Logger) async throws {
         try await first.requireWritable()
         try await first.advisingGrant(.daemon) {
-            try await first.requireSchema()
+            try await first.requireSchemaForWriting()
             try await first.requireTrusted(.all)
         }
         // If the server goes away now, only this warning is lost.

@@ -147,7 +147,7 @@ struct DaemonCommand: AsyncParsableCommand {
             http: settings.http.value, stallAfter: settings.stallAfter.value, logger: logger)
         var configuration = settings.configuration(parameters, drains: drain)
         configuration.checkReadiness = Self.readinessCheck {
-            try await $0.requireSchema()
+            try await $0.requireSchemaForWriting()
             try await $0.requireTrusted(.all)
             try await $0.requireAllRows()
         }

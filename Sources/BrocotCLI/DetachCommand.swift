@@ -35,7 +35,7 @@ struct DetachCommand: CancellableCommand {
         let (parameters, logger) = try connection.resolve()
         let database = try await Connection.connect(parameters, logger: logger)
         try await database.requireWritable()
-        try await database.advisingOwner { try await database.requireSchema() }
+        try await database.advisingOwner { try await database.requireSchemaForWriting() }
         let names = try await order.names(
             on: database, builtIn: "items is the built-in table. It can't be detached.")
         let detachment = Detachment(names, droppingColumns: dropColumns, connection: database, logger: logger)

@@ -7,7 +7,8 @@ extension MigrationQueries {
     enum Trust {
         /// Superusers, and roles that were granted to the current role. For migrations.
         case grantedRoles
-        /// The same roles, and the owners of triggers' functions, except of triggers on the history. For reading, which fires no trigger.
+        /// The same roles, and the owners of triggers' functions, except of triggers on the history. For reading, which fires no trigger and changes
+        /// no row that a foreign key refers to.
         case grantedRolesAndTriggers
         /// For a superuser, as ``grantedRolesAndTriggers``. Any other role trusts all owners, because it got its rights from them.
         case everybodyUnlessSuperuser
@@ -42,35 +43,79 @@ extension MigrationQueries {
         SELECT 'pg_ts_dict'::regclass, oid, dictowner, dictnamespace FROM pg_ts_dict
         """
 
+    /// The foreign keys that change rows when a row to which they refer is changed or deleted: the two tables of each. The server fires
+    /// the triggers of such a row with the rights of the role that changed the other row.
+    static let changingForeignKeys = """
+        SELECT foreign_key.conrelid AS referencing, foreign_key.confrelid AS referenced
+        FROM pg_constraint AS foreign_key
+        WHERE foreign_key.contype = 'f' AND (foreign_key.confupdtype NOT IN ('a', 'r') OR foreign_key.confdeltype NOT IN ('a', 'r'))
+        """
+
+    /// Tables of other schemas with rows that change along with rows of schema `brocot`, for a WITH RECURSIVE that contains
+    /// ``changingForeignKeys``.
+    private static let referencingTables = """
+        referencing_table AS (
+            SELECT key.referencing AS oid, target.relnamespace AS schema
+            FROM changing_key AS key
+            JOIN pg_class AS target ON target.oid = key.referenced
+            JOIN pg_class AS other ON other.oid = key.referencing AND other.relnamespace <> target.relnamespace
+            WHERE target.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'brocot')
+            UNION
+            SELECT further.oid, known.schema
+            FROM referencing_table AS known
+            CROSS JOIN LATERAL (
+                SELECT key.referencing FROM changing_key AS key WHERE key.referenced = known.oid
+                UNION ALL
+                SELECT part.inhrelid FROM pg_inherits AS part WHERE part.inhparent = known.oid
+            ) AS further (oid)
+        )
+        """
+
+    /// The referencing tables and the functions of their triggers, as further objects of schema `brocot`.
+    private static let objectsOfReferencingTables = """
+            UNION ALL
+            SELECT 'pg_class'::regclass, target.oid, target.relowner, known.schema
+            FROM referencing_table AS known JOIN pg_class AS target ON target.oid = known.oid
+            UNION ALL
+            SELECT 'pg_trigger'::regclass, trigger.oid, function.proowner, known.schema
+            FROM referencing_table AS known
+            JOIN pg_trigger AS trigger ON trigger.tgrelid = known.oid AND NOT trigger.tgisinternal
+            JOIN pg_proc AS function ON function.oid = trigger.tgfoid
+        """
+
     static let isSuperuser: SQL = "SELECT role.rolsuper FROM pg_roles AS role WHERE role.rolname = current_user"
 
     /// The objects whose owners the current role does not trust, with their owners.
     ///
     /// The owner of an object that a migration uses can run code with the rights of the migrating role. So each owner must be
-    /// the current role, a role that it is a member of, or a superuser. A trigger belongs to the owner of its function.
+    /// the current role, a role that it is a member of, or a superuser. A trigger belongs to the owner of its function. Tables of other schemas
+    /// count too if a foreign key changes their rows along with rows of the schema.
     /// Before the first migration the schema must be empty; its own owner does not matter then.
     static func foreignObjects(trusting trust: Trust = .grantedRoles, isFirstRun: Bool) -> String {
-        """
-        WITH RECURSIVE \(TrustedRoles.granted), object AS (
-            \(ownedObjects)
-            UNION ALL
-            SELECT 'pg_trigger'::regclass, pg_trigger.oid, proowner, relnamespace
-            FROM pg_trigger
-            JOIN pg_class ON pg_class.oid = tgrelid\(trust == .grantedRoles ? "" : " AND relname = 'schema_migrations'")
-            JOIN pg_proc ON pg_proc.oid = tgfoid
-            WHERE NOT tgisinternal
-        )
-        -- A hostile role may have chosen these names. A line feed in a name would forge a line of the message.
-        SELECT regexp_replace(identified.type || ' ' || identified.identity, '[[:cntrl:]]', '?', 'g') AS name,
-            regexp_replace(owner.rolname::text, '[[:cntrl:]]', '?', 'g') AS owner
-        FROM object
-        JOIN pg_roles AS owner ON owner.oid = object.owner
-        CROSS JOIN LATERAL pg_identify_object(object.catalog, object.oid, 0) AS identified
-        WHERE object.schema = (SELECT oid FROM pg_namespace WHERE nspname = 'brocot')
-            AND (\(isFirstRun ? "object.catalog <> 'pg_namespace'::regclass OR " : "")NOT owner.rolsuper
-                AND NOT EXISTS (SELECT FROM granted WHERE granted.oid = owner.oid))
-        ORDER BY object.catalog <> 'pg_namespace'::regclass, name
-        """
+        let reads = trust != .grantedRoles
+        return """
+            WITH RECURSIVE \(TrustedRoles.granted), changing_key AS (
+                \(changingForeignKeys)
+            ), \(referencingTables), object AS (
+                \(ownedObjects)
+                UNION ALL
+                SELECT 'pg_trigger'::regclass, pg_trigger.oid, proowner, relnamespace
+                FROM pg_trigger
+                JOIN pg_class ON pg_class.oid = tgrelid\(reads ? " AND relname = 'schema_migrations'" : "")
+                JOIN pg_proc ON pg_proc.oid = tgfoid
+                WHERE NOT tgisinternal\(reads ? "" : "\n" + objectsOfReferencingTables)
+            )
+            -- A hostile role may have chosen these names. A line feed in a name would forge a line of the message.
+            SELECT regexp_replace(identified.type || ' ' || identified.identity, '[[:cntrl:]]', '?', 'g') AS name,
+                regexp_replace(owner.rolname::text, '[[:cntrl:]]', '?', 'g') AS owner
+            FROM object
+            JOIN pg_roles AS owner ON owner.oid = object.owner
+            CROSS JOIN LATERAL pg_identify_object(object.catalog, object.oid, 0) AS identified
+            WHERE object.schema = (SELECT oid FROM pg_namespace WHERE nspname = 'brocot')
+                AND (\(isFirstRun ? "object.catalog <> 'pg_namespace'::regclass OR " : "")NOT owner.rolsuper
+                    AND NOT EXISTS (SELECT FROM granted WHERE granted.oid = owner.oid))
+            ORDER BY object.catalog <> 'pg_namespace'::regclass, name
+            """
     }
 
     /// For scripts, before the first migration: a statement that raises an error if the current role, or one

@@ -2,21 +2,29 @@ internal import LibPQ
 
 extension MigrationQueries {
     /// What in these tables can run code of a role that a superuser does not trust, with the role, and the superuser's name: the
-    /// tables with their partitions, the types of their columns, and the functions of their triggers. There are no rows unless
-    /// the current role is a superuser.
+    /// tables with their partitions, tables with rows that a foreign key changes along with theirs, the types of their columns, and the functions
+    /// of their triggers. There are no rows unless the current role is a superuser.
     ///
     /// The query reads the system catalogs and `brocot.ordered_tables` only, so no code of the checked objects runs. A relation that
     /// took the name of a dropped table counts, whatever it is.
     static func foreignTables(_ tables: UsedTables) -> SQL {
         """
-        WITH RECURSIVE \(unsafeRaw: TrustedRoles.granted), relation AS (
+        WITH RECURSIVE \(unsafeRaw: TrustedRoles.granted), changing_key AS (
+            \(unsafeRaw: changingForeignKeys)
+        ), relation AS (
             SELECT target.oid
             FROM (\(tables.names)) AS wanted (schema_name, table_name)
             JOIN pg_namespace AS namespace ON namespace.nspname = wanted.schema_name::name
             JOIN pg_class AS target
                 ON target.relnamespace = namespace.oid AND target.relname = wanted.table_name::name
             UNION
-            SELECT part.inhrelid FROM relation JOIN pg_inherits AS part ON part.inhparent = relation.oid
+            SELECT further.oid
+            FROM relation
+            CROSS JOIN LATERAL (
+                SELECT part.inhrelid FROM pg_inherits AS part WHERE part.inhparent = relation.oid
+                UNION ALL
+                SELECT key.referencing FROM changing_key AS key WHERE key.referenced = relation.oid
+            ) AS further (oid)
         ), type AS (
             SELECT stored.atttypid AS oid
             FROM relation

@@ -2,7 +2,9 @@ internal import LibPQ
 
 /// The tables of users that a command uses.
 package enum UsedTables: Sendable {
-    /// All ordered tables, also the built-in one: writing it fires its triggers.
+    /// The tables of schema `brocot`: writing them fires their triggers.
+    case ofBrocot
+    /// All ordered tables, also the built-in one.
     case all
     /// All attached tables.
     case attached
@@ -14,6 +16,11 @@ package enum UsedTables: Sendable {
     /// A query for the schemas and names of the tables.
     var names: SQL {
         switch self {
+        case .ofBrocot:
+            """
+            SELECT 'brocot', target.relname::text FROM pg_class AS target
+            WHERE target.relnamespace = to_regnamespace('brocot') AND target.relkind IN ('r', 'p')
+            """
         case .all: "SELECT registered.schema_name, registered.table_name FROM brocot.ordered_tables AS registered"
         case .attached:
             """

@@ -138,6 +138,37 @@ struct ForeignObjectTests {
         }
     }
 
+    @Test(
+        "migrate up refuses a table of another role whose foreign key changes rows along with Brocot's, and lets others be"
+    )
+    func foreignKeys() async throws {
+        try await withRole { role, owner in
+            let first = "CREATE TABLE brocot.a AS SELECT 1 AS n; ALTER TABLE brocot.a ADD PRIMARY KEY (n)"
+            _ = try await Migrator(connection: owner, set: try migrations(first)).up()
+            try await owner.execute(
+                script: """
+                    GRANT USAGE ON SCHEMA brocot TO \(role); GRANT REFERENCES ON brocot.a TO \(role);
+                    CREATE SCHEMA place AUTHORIZATION \(role); SET ROLE \(role);
+                    CREATE TABLE place.harmless (n int REFERENCES brocot.a);
+                    RESET ROLE;
+                    """)
+            let second = "UPDATE brocot.a SET n = 2"
+            _ = try await Migrator(connection: owner, set: try migrations(first, second)).up()
+            try await owner.execute(
+                script: """
+                    CREATE TABLE place.middle (n int PRIMARY KEY REFERENCES brocot.a ON UPDATE CASCADE);
+                    GRANT REFERENCES ON place.middle TO \(role); SET ROLE \(role);
+                    CREATE TABLE place.shadow (n int REFERENCES place.middle ON DELETE SET NULL);
+                    RESET ROLE;
+                    """)
+            let set = try migrations(first, second, "UPDATE brocot.a SET n = 3")
+            let (objects, _) = try await refusal { try await Migrator(connection: owner, set: set).up() }
+            #expect(objects == [ForeignObject(name: "table place.shadow", owner: role)])
+            try await owner.execute("DROP SCHEMA place CASCADE")
+            #expect(try await Migrator(connection: owner, set: set).up().count == 1)
+        }
+    }
+
     @Test("A plain role can read the status of a schema that another role owns")
     func statusOfPlainRole() async throws {
         try await withRole { role, owner in

@@ -136,7 +136,7 @@ struct MoveNowLockTests {
         #expect(error?.sqlState?.rawValue == "54000")
     }
 
-    @Test("lock_lists runs no cast of a type's owner")
+    @Test("lock_lists and pause run no cast of a type's owner")
     func castOfOwner() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
@@ -147,5 +147,6 @@ struct MoveNowLockTests {
                 \(RegisteredTable.script("public.days", columns: "id int PRIMARY KEY, mood mood", list: "mood", item: "id"))
                 """)
         _ = try await connection.query("SELECT brocot.lock_lists('{good}', ordered_table => 'public.days')")
+        _ = try await connection.query("SELECT brocot.pause('public.days', 'good')")
     }
 }

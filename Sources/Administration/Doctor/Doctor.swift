@@ -99,7 +99,7 @@ package struct Doctor: Sendable {
         case .daemon:
             [
                 privileges, grants, tables, orders, keys, foreignKeys, duplicates, ranks, requestIDs, rowSecurity,
-                superuser, addedCode, triggerRights, disabledTriggers, vacuum, logPruning, heldLists, pauses, daemons,
+                superuser, addedCode, codeRights, disabledTriggers, vacuum, logPruning, heldLists, pauses, daemons,
                 waiting,
             ]
         }

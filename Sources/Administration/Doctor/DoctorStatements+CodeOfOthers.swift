@@ -14,8 +14,8 @@ extension DoctorStatements {
         FROM pg_catalog.pg_roles AS role WHERE role.rolname = current_user
         """
 
-    /// Triggers, rules and policies on the tables of schema `brocot` that no migration created: the name, the role that can
-    /// change their code, and whether that role owns the table or is a superuser. The triggers of migrations call functions of the
+    /// Triggers, rules and policies on the tables of schema `brocot` that no migration created, and foreign keys of tables of other schemas to them: the
+    /// name, the role that can change their code, and whether that role owns the table or is a superuser. The triggers of migrations call functions of the
     /// schema, which belong to the table's owner.
     static let addedCode: SQL = """
         WITH addition AS (
@@ -34,6 +34,12 @@ extension DoctorStatements {
             SELECT policy.polrelid, 'policy', policy.polname::text, target.relowner
             FROM pg_catalog.pg_policy AS policy
             JOIN pg_catalog.pg_class AS target ON target.oid = policy.polrelid
+            UNION ALL
+            SELECT key.confrelid, 'foreign key', key.conname::text, referencing.relowner
+            FROM pg_catalog.pg_constraint AS key
+            JOIN pg_catalog.pg_class AS referencing ON referencing.oid = key.conrelid
+            JOIN pg_catalog.pg_class AS target ON target.oid = key.confrelid
+            WHERE key.contype = 'f' AND referencing.relnamespace <> target.relnamespace
         )
         SELECT pg_catalog.format('%s %I on brocot.%I', addition.kind, addition.name, target.relname), owner.rolname::text,
             owner.rolsuper OR owner.oid = target.relowner
@@ -45,16 +51,24 @@ extension DoctorStatements {
         LIMIT 100
         """
 
-    /// The tables of schema `brocot`, and the attached tables and their partitions, on which other roles than the owner and superusers may create triggers, with these
-    /// roles. A member of the owner's role may do everything there anyway.
-    static let triggerRights: SQL = """
+    /// The tables of schema `brocot`, and the attached tables and their partitions, on which other roles than the owner and superusers may create triggers, or
+    /// to which they may create foreign keys, with these roles. A foreign key with CASCADE changes rows of a table with triggers of its own. A member of the
+    /// owner's role may do everything there anyway.
+    static let codeRights: SQL = """
         SELECT pg_catalog.format('%I.%I', space.nspname, target.relname),
             pg_catalog.array_agg(DISTINCT coalesce(pg_catalog.quote_ident(grantee.rolname), 'PUBLIC') ORDER BY coalesce(pg_catalog.quote_ident(grantee.rolname), 'PUBLIC'))
         FROM pg_catalog.pg_class AS target
         JOIN pg_catalog.pg_namespace AS space ON space.oid = target.relnamespace
-        CROSS JOIN LATERAL pg_catalog.aclexplode(target.relacl) AS granted
+        CROSS JOIN LATERAL (
+            SELECT acl.grantee, acl.privilege_type FROM pg_catalog.aclexplode(target.relacl) AS acl
+            UNION ALL
+            SELECT acl.grantee, acl.privilege_type
+            FROM pg_catalog.pg_attribute AS attribute
+            CROSS JOIN LATERAL pg_catalog.aclexplode(attribute.attacl) AS acl
+            WHERE attribute.attrelid = target.oid AND NOT attribute.attisdropped
+        ) AS granted
         LEFT JOIN pg_catalog.pg_roles AS grantee ON grantee.oid = granted.grantee
-        WHERE granted.privilege_type = 'TRIGGER' AND granted.grantee <> target.relowner
+        WHERE granted.privilege_type IN ('TRIGGER', 'REFERENCES') AND granted.grantee <> target.relowner
             AND (granted.grantee = 0 OR NOT grantee.rolsuper AND NOT pg_catalog.pg_has_role(granted.grantee, target.relowner, 'MEMBER'))
             AND (space.nspname = 'brocot' OR EXISTS (
                 SELECT FROM brocot.ordered_tables AS known

@@ -285,9 +285,9 @@ import Testing
     }
 
     @Test(
-        "brocot doctor warns of roles that may create triggers on tables of Brocot and on attached tables",
+        "brocot doctor warns of roles that may create triggers on tables of Brocot and on attached tables, or foreign keys to them",
         .databaseWithAttachedTasks)
-    func triggerRights() async throws {
+    func codeRights() async throws {
         let owner = try await TestDatabase.current.connect()
         #expect(try await examination().first { $0.check == "code rights" }?.level == .ok)
         try await TestRole.with(["anon", "member"], owner: owner) { roles in
@@ -299,15 +299,19 @@ import Testing
                     CREATE TABLE jobs_1 PARTITION OF jobs FOR VALUES IN (1); GRANT ALL ON jobs_1 TO \(roles[0].name);
                     INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
                     VALUES ('public.jobs', 'public', 'jobs', '{kind}', 'id', false);
-                    GRANT postgres TO \(roles[1].name); GRANT ALL ON tasks TO \(roles[1].name)
+                    GRANT postgres TO \(roles[1].name); GRANT ALL ON tasks TO \(roles[1].name);
+                    GRANT REFERENCES (id) ON brocot.move_requests TO \(roles[0].name)
                     """)
             let found = try #require(try await examination().first { $0.check == "code rights" })
             #expect(found.level == .warn)
             let details = try #require(found.details)
-            #expect(details.prefix(2) == ["\(roles[0].name) on brocot.move_log", "\(roles[0].name) on public.jobs_1"])
-            #expect(details.dropFirst(2).map { $0.split(separator: " on ")[1] } == ["public.tasks"])
-            #expect(details[2].contains("PUBLIC") && details[2].contains(roles[0].name))
-            #expect(found.advice?.hasSuffix("REVOKE TRIGGER ON brocot.move_log FROM \(roles[0].name)") == true)
+            #expect(
+                Array(details.prefix(3))
+                    == ["brocot.move_log", "brocot.move_requests", "public.jobs_1"].map { "\(roles[0].name) on \($0)" })
+            #expect(details.dropFirst(3).map { $0.split(separator: " on ")[1] } == ["public.tasks"])
+            #expect(details[3].contains("PUBLIC") && details[3].contains(roles[0].name))
+            #expect(
+                found.advice?.hasSuffix("REVOKE TRIGGER, REFERENCES ON brocot.move_log FROM \(roles[0].name)") == true)
             try await owner.execute(script: "REVOKE TRIGGER ON tasks FROM PUBLIC")
         }
     }
