@@ -35,30 +35,27 @@ import Testing
         }
     }
 
-    @Test("A daemon with work at its start clears the sleep flag that a killed daemon left")
-    func startsIntoWork() async throws {
+    @Test("A daemon that has much work clears the sleep flag that a killed daemon left, and sets it again afterwards")
+    func clearsWhileBusy() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute(
             script: """
-                CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
-                    'BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END';
-                CREATE TRIGGER wait AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION wait();
-                SELECT brocot.move('l', 'a', last => true);
-                SELECT setval('brocot.sleepers', 1, true);
-                SELECT pg_advisory_lock(7);
+                CREATE FUNCTION rest() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.05); RETURN NULL; END';
+                CREATE TRIGGER rest AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION rest();
+                SELECT setval('brocot.sleepers', 1, true)
                 """)
-        // This open transaction keeps the listener from writing the flag. Otherwise the listener could set the flag before
-        // the worker begins to work.
-        let other = try await TestDatabase.current.connect()
-        try await other.execute(script: "BEGIN; ALTER SEQUENCE brocot.sleepers INCREMENT 1")
         try await RunningBrocot.withDaemon { _ in
-            try await TestDatabase.current.waitUntilSomeSession(waitsFor: connection)
-            // The listener may still be trying to set the flag.
-            try await TestDatabase.current.waitUntilSomeSession(
-                waitsFor: other, in: "setval('brocot.sleepers', 1, false)")
-            try await other.execute(script: "ROLLBACK")
-            try await waitUntil(aDaemonSleeps: false)
-            try await connection.execute("SELECT pg_advisory_unlock(7)")
+            // The daemon always has work of a second.
+            try await eventually("the busy daemon has cleared the flag") {
+                try await connection.execute(
+                    """
+                    SELECT brocot.move('l' || n, clock_timestamp()::text, last => true) FROM generate_series(1, 10) AS n
+                    WHERE (SELECT count(*) FROM brocot.move_requests) < 20
+                    """)
+                return try await aDaemonSleeps()
+            } until: {
+                !$0
+            }
             try await waitUntil(aDaemonSleeps: true)
         }
     }

@@ -32,23 +32,20 @@ extension TestDatabase {
     ///
     /// - Parameters:
     ///   - holder: The session that they shall wait for.
-    ///   - statement: A text that their statement contains. Empty: whatever their statement is.
     ///   - count: At least how many.
     /// - Returns: Their processes.
     /// - Throws: ``NotInTime``, with what was read last.
     @discardableResult
     package func waitUntilSomeSession(
-        waitsFor holder: Connection, in statement: String = "", count: Int = 1
+        waitsFor holder: Connection, count: Int = 1
     ) async throws -> [Int32] {
         let observer = try await observer
         let process = holder.backendProcessIdentifier
-        let what = statement.isEmpty ? "" : " in a statement with '\(statement)'"
-        return try await eventually("\(count) sessions wait for a lock of session \(process)\(what)") {
+        return try await eventually("\(count) sessions wait for a lock of session \(process)") {
             try await observer.query(
                 """
                 SELECT pid FROM pg_stat_activity
                 WHERE datname = current_database() AND wait_event_type = 'Lock' AND \(process) = ANY (pg_blocking_pids(pid))
-                    AND position(\(statement) IN query) > 0
                 ORDER BY pid
                 """
             ).map { try $0.decode(0, as: Int32.self) }
