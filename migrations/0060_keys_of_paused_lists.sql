@@ -1,8 +1,28 @@
 -- brocot.pause runs no code of a key type's owner. It cast the key of the list to the type, so a cast that the owner had made ran with the
--- rights of the caller. Now it checks only keys of the server's own types, as brocot.lock_lists does.
---
--- brocot.apply_pending decides a request whose array of items begins at an unusual number, as a daemon does. It could not append the anchor to an
--- array that ends at the greatest number.
+-- rights of the caller. brocot.lock_lists did not check the keys of such lists at all.
+CREATE FUNCTION brocot.check_list_keys(ordered_table text, lists text[]) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    shape brocot.order_shape := brocot.order_shape(ordered_table);
+BEGIN
+    shape.list_types := ARRAY(
+        SELECT CASE
+            WHEN listed.type = ANY ('{smallint,integer,bigint,uuid,date,boolean}') THEN listed.type
+            ELSE 'text'
+        END
+        FROM unnest(shape.list_types) WITH ORDINALITY AS listed (type, number) ORDER BY listed.number);
+    shape.item_type := 'text';
+    PERFORM brocot.check_keys(shape, lists, '{}');
+END
+$$;
+COMMENT ON FUNCTION brocot.check_list_keys(text, text[]) IS
+    'Raises RK002 if a text is no key of a list of this table. It casts no text to a type of a user, because the cast may be a function of its '
+    'owner. So it accepts every text for such a list column.';
+
+GRANT EXECUTE ON FUNCTION brocot.check_list_keys(text, text[]) TO PUBLIC;
+
 DO $patch$
 DECLARE
     change record;
@@ -13,13 +33,14 @@ BEGIN
         FROM (VALUES
             ('brocot.pause(text, text)',
                 'PERFORM brocot.check_keys(brocot.order_shape(ordered_table COLLATE "C"), ARRAY[list COLLATE "C"], ''{}'');',
-                'PERFORM brocot.check_keys(shape, ARRAY[list COLLATE "C"], ''{}'')
-            FROM brocot.order_shape(ordered_table COLLATE "C") AS shape
-            WHERE shape.list_types <@ ''{smallint,integer,bigint,uuid,date,boolean,text,"character varying"}'';'),
-            ('brocot.check_request(brocot.order_shape, text, text[], text, text)', 'array_append(items, anchor)',
-                'array_append(ARRAY(SELECT pg_catalog.unnest(items)), anchor)'),
-            ('brocot.place_items(brocot.order_shape, text, text[], text, text, bigint, text, text)', 'array_append(items, anchor)',
-                'array_append(ARRAY(SELECT pg_catalog.unnest(items)), anchor)')
+                'PERFORM brocot.check_list_keys(ordered_table COLLATE "C", ARRAY[list COLLATE "C"]);'),
+            ('brocot.lock_lists(anycompatiblearray, text)',
+                'PERFORM brocot.check_keys(
+            shape, ARRAY(SELECT list COLLATE "C" FROM unnest(lists::text[]) AS list WHERE list IS NOT NULL), ''{}'')
+        FROM brocot.order_shape(ordered_table COLLATE "C") AS shape
+        WHERE shape.list_types <@ ''{smallint,integer,bigint,uuid,date,boolean,text}'';',
+                'PERFORM brocot.check_list_keys(
+            ordered_table COLLATE "C", ARRAY(SELECT list COLLATE "C" FROM unnest(lists::text[]) AS list WHERE list IS NOT NULL));')
         ) AS listed (signature, former, new)
     LOOP
         patched := pg_get_functiondef(change.oid);

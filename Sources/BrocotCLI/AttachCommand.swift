@@ -130,7 +130,13 @@ struct AttachCommand: CancellableCommand {
         try await database.requireWritable()
         let attacher = Attacher(connection: database, logger: logger)
         try await database.advisingOwner { () async throws -> Void in
-            try await namingBothOwners(attacher, database) { try await database.requireSchemaForWriting() }
+            try await namingBothOwners(attacher, database) {
+                if dryRun || sql {
+                    try await database.requireSchema()
+                } else {
+                    try await database.requireSchemaForWriting()
+                }
+            }
         }
         let names = try await names(on: database)
         try await database.requireTrusted(.table(schema: names.schema, name: names.table))

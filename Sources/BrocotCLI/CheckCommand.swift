@@ -90,7 +90,9 @@ struct CheckCommand: CancellableCommand {
         let (parameters, logger) = try connection.resolve()
         let database = try await Connection.connect(parameters, logger: logger)
         try await database.requireWritable()
-        try await database.advisingOwner { try await database.requireSchemaForWriting() }
+        try await database.advisingOwner {
+            if repair { try await database.requireSchemaForWriting() } else { try await database.requireSchema() }
+        }
         let table = try await database.orderedTable(ifNamed: table)
         try await database.requireTrusted(table.map(UsedTables.order) ?? .attached)
         let tables = TableRepair(connection: database, logger: logger)

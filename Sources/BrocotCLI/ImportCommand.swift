@@ -53,8 +53,7 @@ struct ImportCommand: AsyncParsableCommand {
         let (table, result) = try await connection.changing(as: .mover, answerTimeout: nil) { database in
             let table = try await database.orderedTable(named: self.table)
             let target = ListIdentifier(list, of: table)
-            try await database.requireTrusted(
-                table == "items" ? .table(schema: "brocot", name: table) : .order(table))
+            try await database.requireTrusted(.order(table))
             do {
                 let result = try await database.run { connection throws in
                     try ListImport.run(into: target, reading: { try input.read() }, on: connection)

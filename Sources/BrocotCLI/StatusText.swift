@@ -103,7 +103,7 @@ struct StatusText {
 
     /// A line about what the limit leaves out of `count` rows; none if it leaves out nothing.
     private func rest(_ count: Int, _ one: String, _ many: String? = nil) -> [String] {
-        let more = count - max(limit, 1)
+        let more = count - min(max(limit, 1), QueueStatus.mostLists)
         return more > 0 ? ["… and \(more) more \(more == 1 ? one : many ?? one + "s")"] : []
     }
 

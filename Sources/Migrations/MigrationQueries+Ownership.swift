@@ -43,40 +43,46 @@ extension MigrationQueries {
         SELECT 'pg_ts_dict'::regclass, oid, dictowner, dictnamespace FROM pg_ts_dict
         """
 
-    /// The foreign keys that change rows when a row to which they refer is changed or deleted: the two tables of each. The server fires
-    /// the triggers of such a row with the rights of the role that changed the other row.
+    /// The foreign keys that change rows when a row to which they refer is deleted, or when a column to which they refer is changed: the two tables of
+    /// each, and the columns. The server fires the triggers of such a row with the rights of the role that changed the other row.
     static let changingForeignKeys = """
-        SELECT foreign_key.conrelid AS referencing, foreign_key.confrelid AS referenced
+        SELECT foreign_key.oid, foreign_key.conrelid AS referencing, foreign_key.confrelid AS referenced,
+            foreign_key.confdeltype NOT IN ('a', 'r') AS acts_on_delete, foreign_key.confupdtype NOT IN ('a', 'r') AS acts_on_update,
+            ARRAY(
+                SELECT target.attname::text FROM pg_attribute AS target
+                WHERE target.attrelid = foreign_key.confrelid AND target.attnum = ANY (foreign_key.confkey)
+            ) AS columns
         FROM pg_constraint AS foreign_key
-        WHERE foreign_key.contype = 'f' AND (foreign_key.confupdtype NOT IN ('a', 'r') OR foreign_key.confdeltype NOT IN ('a', 'r'))
+        WHERE foreign_key.contype = 'f'
+            AND (foreign_key.confdeltype NOT IN ('a', 'r') OR foreign_key.confupdtype NOT IN ('a', 'r'))
         """
 
-    /// Tables of other schemas with rows that change along with rows of schema `brocot`, for a WITH RECURSIVE that contains
-    /// ``changingForeignKeys``.
+    /// Tables of other schemas with rows that change along with rows of schema `brocot`, each with a foreign key that leads to it; for a WITH RECURSIVE
+    /// that contains ``changingForeignKeys``.
     private static let referencingTables = """
         referencing_table AS (
-            SELECT key.referencing AS oid, target.relnamespace AS schema
+            SELECT key.referencing AS oid, key.oid AS key, target.relnamespace AS schema
             FROM changing_key AS key
             JOIN pg_class AS target ON target.oid = key.referenced
             JOIN pg_class AS other ON other.oid = key.referencing AND other.relnamespace <> target.relnamespace
             WHERE target.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'brocot')
             UNION
-            SELECT further.oid, known.schema
+            SELECT further.child, coalesce(further.key, known.key), known.schema
             FROM referencing_table AS known
-            CROSS JOIN LATERAL (
-                SELECT key.referencing FROM changing_key AS key WHERE key.referenced = known.oid
+            JOIN (
+                SELECT part.inhparent AS parent, part.inhrelid AS child, NULL::oid AS key FROM pg_inherits AS part
                 UNION ALL
-                SELECT part.inhrelid FROM pg_inherits AS part WHERE part.inhparent = known.oid
-            ) AS further (oid)
+                SELECT key.referenced, key.referencing, key.oid FROM changing_key AS key
+            ) AS further ON further.parent = known.oid
         )
         """
 
-    /// The referencing tables and the functions of their triggers, as further objects of schema `brocot`.
+    /// The foreign keys with the owners of the referencing tables, and the functions of these tables' triggers, as further objects of schema `brocot`.
     private static let objectsOfReferencingTables = """
-            UNION ALL
-            SELECT 'pg_class'::regclass, target.oid, target.relowner, known.schema
+            UNION
+            SELECT 'pg_constraint'::regclass, known.key, target.relowner, known.schema
             FROM referencing_table AS known JOIN pg_class AS target ON target.oid = known.oid
-            UNION ALL
+            UNION
             SELECT 'pg_trigger'::regclass, trigger.oid, function.proowner, known.schema
             FROM referencing_table AS known
             JOIN pg_trigger AS trigger ON trigger.tgrelid = known.oid AND NOT trigger.tgisinternal

@@ -2,8 +2,8 @@ internal import LibPQ
 
 extension MigrationQueries {
     /// What in these tables can run code of a role that a superuser does not trust, with the role, and the superuser's name: the
-    /// tables with their partitions, tables with rows that a foreign key changes along with theirs, the types of their columns, and the functions
-    /// of their triggers. There are no rows unless the current role is a superuser.
+    /// tables with their partitions, the types of their columns, foreign keys that change rows of other tables along with theirs, and the functions of
+    /// the triggers. There are no rows unless the current role is a superuser.
     ///
     /// The query reads the system catalogs and `brocot.ordered_tables` only, so no code of the checked objects runs. A relation that
     /// took the name of a dropped table counts, whatever it is.
@@ -12,23 +12,30 @@ extension MigrationQueries {
         WITH RECURSIVE \(unsafeRaw: TrustedRoles.granted), changing_key AS (
             \(unsafeRaw: changingForeignKeys)
         ), relation AS (
-            SELECT target.oid
-            FROM (\(tables.names)) AS wanted (schema_name, table_name)
+            SELECT target.oid, NULL::oid AS key, wanted.deletes, wanted.changed
+            FROM (\(tables.names)) AS wanted (schema_name, table_name, deletes, changed)
             JOIN pg_namespace AS namespace ON namespace.nspname = wanted.schema_name::name
             JOIN pg_class AS target
                 ON target.relnamespace = namespace.oid AND target.relname = wanted.table_name::name
             UNION
-            SELECT further.oid
+            SELECT further.child, coalesce(further.key, relation.key), further.key IS NOT NULL OR relation.deletes,
+                CASE WHEN further.key IS NULL THEN relation.changed END
             FROM relation
-            CROSS JOIN LATERAL (
-                SELECT part.inhrelid FROM pg_inherits AS part WHERE part.inhparent = relation.oid
+            JOIN (
+                SELECT part.inhparent AS parent, part.inhrelid AS child, NULL::oid AS key, NULL::boolean AS acts_on_delete,
+                    NULL::boolean AS acts_on_update, NULL::text[] AS columns
+                FROM pg_inherits AS part
                 UNION ALL
-                SELECT key.referencing FROM changing_key AS key WHERE key.referenced = relation.oid
-            ) AS further (oid)
+                SELECT key.referenced, key.referencing, key.oid, key.acts_on_delete, key.acts_on_update, key.columns
+                FROM changing_key AS key
+            ) AS further ON further.parent = relation.oid
+                AND (further.key IS NULL OR further.acts_on_delete AND relation.deletes
+                    OR further.acts_on_update AND (relation.changed IS NULL OR further.columns && relation.changed))
         ), type AS (
             SELECT stored.atttypid AS oid
             FROM relation
             JOIN pg_attribute AS stored ON stored.attrelid = relation.oid AND stored.attnum > 0 AND NOT stored.attisdropped
+            WHERE relation.key IS NULL
             UNION
             SELECT inner_type.oid
             FROM type
@@ -37,11 +44,14 @@ extension MigrationQueries {
             WHERE inner_type.oid <> 0
         ), object AS (
             SELECT 'pg_class'::regclass AS catalog, target.oid, target.relowner AS owner
-            FROM relation JOIN pg_class AS target ON target.oid = relation.oid
-            UNION ALL
+            FROM relation JOIN pg_class AS target ON target.oid = relation.oid WHERE relation.key IS NULL
+            UNION
+            SELECT 'pg_constraint'::regclass, relation.key, target.relowner
+            FROM relation JOIN pg_class AS target ON target.oid = relation.oid WHERE relation.key IS NOT NULL
+            UNION
             SELECT 'pg_type'::regclass, self.oid, self.typowner FROM type JOIN pg_type AS self ON self.oid = type.oid
             WHERE NOT EXISTS (SELECT FROM pg_type AS element WHERE element.typarray = self.oid)
-            UNION ALL
+            UNION
             SELECT 'pg_trigger'::regclass, trigger.oid, function.proowner
             FROM relation
             JOIN pg_trigger AS trigger ON trigger.tgrelid = relation.oid AND NOT trigger.tgisinternal

@@ -135,6 +135,49 @@ struct ForeignOwnerTests {
         }
     }
 
+    @Test(
+        "A superuser's daemon refuses another role's foreign key to an attached table only if a move can fire its action",
+        .database)
+    func foreignKeyToAttachedTable() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await TestRole.with("foreign_owner", owner: owner) { foreign in
+            let role = foreign.name
+            try await owner.execute(
+                script: """
+                    CREATE TABLE tasks (id int PRIMARY KEY, project int, UNIQUE (project, id)); INSERT INTO tasks VALUES (1, 1);
+                    CREATE SCHEMA place AUTHORIZATION \(role); GRANT REFERENCES ON tasks TO \(role);
+                    SET ROLE \(role);
+                    CREATE TABLE place.comments (task int REFERENCES tasks ON DELETE CASCADE);
+                    RESET ROLE
+                    """)
+            let attach = ["attach", "public.tasks", "--item", "id", "--list", "project"]
+            let readers = [["check", "--table", "public.tasks"], ["show", "1", "--table", "public.tasks"]]
+            for command in [attach] + readers + [["daemon", "--drain"]] {
+                let result = try await BrocotProcess.run(command)
+                #expect(result.exitCode == 0, "\(command): \(result.errors)")
+            }
+            try await owner.execute(
+                script: """
+                    SET ROLE \(role);
+                    CREATE TABLE place.copies (
+                        project int, task int, FOREIGN KEY (project, task) REFERENCES tasks (project, id) ON UPDATE CASCADE);
+                    RESET ROLE
+                    """)
+            for command in [["daemon", "--drain"], ["doctor", "--role", "daemon"]] {
+                let result = try await BrocotProcess.run(command)
+                #expect(result.exitCode == 7, "\(command): \(result.errors)")
+                let object = "table constraint copies_project_task_fkey on place.copies, owned by \(role)"
+                #expect(
+                    (result.errors + result.output).contains(object), "\(command): \(result.errors)\(result.output)")
+            }
+            for command in [attach] + readers {
+                let result = try await BrocotProcess.run(command)
+                #expect(result.exitCode == 0, "\(command): \(result.errors)")
+            }
+            try await owner.execute("DROP SCHEMA place CASCADE")
+        }
+    }
+
     @Test("The built-in table can neither be attached nor be detached", .database)
     func builtIn() async throws {
         for name in ["items", "brocot.items"] {

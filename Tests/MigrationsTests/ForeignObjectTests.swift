@@ -163,7 +163,7 @@ struct ForeignObjectTests {
                     """)
             let set = try migrations(first, second, "UPDATE brocot.a SET n = 3")
             let (objects, _) = try await refusal { try await Migrator(connection: owner, set: set).up() }
-            #expect(objects == [ForeignObject(name: "table place.shadow", owner: role)])
+            #expect(objects == [ForeignObject(name: "table constraint shadow_n_fkey on place.shadow", owner: role)])
             try await owner.execute("DROP SCHEMA place CASCADE")
             #expect(try await Migrator(connection: owner, set: set).up().count == 1)
         }

@@ -149,4 +149,27 @@ struct MoveNowLockTests {
         _ = try await connection.query("SELECT brocot.lock_lists('{good}', ordered_table => 'public.days')")
         _ = try await connection.query("SELECT brocot.pause('public.days', 'good')")
     }
+
+    @Test(
+        "lock_lists and pause refuse a text that is no key of a list, also if another list column has a type of a user")
+    func invalidKeyBesideType() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                CREATE TYPE mood AS ENUM ('good');
+                CREATE TABLE days (id int PRIMARY KEY, year int, mood mood, rank_num bigint, rank_den bigint, rank numeric);
+                INSERT INTO brocot.ordered_tables (name, schema_name, table_name, list_columns, item_column, owns_rows)
+                VALUES ('public.days', 'public', 'days', '{year,mood}', 'id', false)
+                """)
+        for list in [#"["7","good"]"#, "7", #"["x", "good"]"#] {
+            for call: SQL in [
+                "pause('public.days', \(list))", "lock_lists(ARRAY[\(list)], ordered_table => 'public.days')",
+            ] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await connection.execute("SELECT brocot.\(call)")
+                }
+                #expect(error?.sqlState?.rawValue == "RK002", "\(list)")
+            }
+        }
+    }
 }

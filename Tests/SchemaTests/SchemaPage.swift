@@ -128,7 +128,8 @@ extension SchemaPage {
         SchemaPage(
             name: "orders", title: "Functions that read and write the rows of an order",
             functions: [
-                "order_shape", "base_type", "is_canonical", "check_keys", "raise_invalid_key", "look_up", "read_rows",
+                "order_shape", "base_type", "is_canonical", "check_keys", "check_list_keys", "raise_invalid_key",
+                "look_up", "read_rows",
                 "list_is_in_key", "places", "neighbour",
                 "visible_neighbour",
                 "window_side", "window_ranks", "write_ranks", "insert_rows", "take_out", "count_as_asked",

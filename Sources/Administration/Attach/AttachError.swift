@@ -27,7 +27,7 @@ package enum AttachError: Error, Sendable {
     case rowRefused(orderedTable: String, item: String, PostgresError)
     /// The database failed during a step. The finished steps stay, and the same command continues after them.
     case stepFailed(step: String, PostgresError)
-    /// After several attempts, steps were still needed: other sessions changed the table meanwhile. The finished steps stay.
+    /// After several attempts, these steps are still needed. Probably other sessions change the table. The finished steps stay.
     case stepsLeft([String])
     /// The repair of a missing rank column ended early. Moves of the table wait.
     indirect case unfinishedRepair(OrderNames, AttachError)
@@ -140,8 +140,8 @@ extension AttachError: CustomStringConvertible {
             """
         case .stepsLeft(let purposes):
             """
-            Steps are still needed, because other sessions changed the table again and again: \(purposes.joined(separator: "; ")). The \
-            finished steps stay. Run the same command again when no other session changes the table.
+            After several attempts, these steps are still needed: \(purposes.joined(separator: "; ")). Probably other sessions change the \
+            table. The finished steps stay. Run the same command again when no other session changes the table.
             """
         case .unfinishedRepair(let names, let error):
             "\(error)\n\(Self.adviceAfterUnfinishedRepair(of: names.orderedTable))"

@@ -1,7 +1,7 @@
 import LibPQ
 
 extension Attacher {
-    /// How often the steps are planned, if other sessions make equal ranks or new partitions again and again.
+    /// How often the steps are planned, if other sessions make equal ranks or new partitions, or drop objects, again and again.
     private static let mostPlans = 5
 
     /// Runs the steps of a plan. If another session makes equal ranks or a partition meanwhile, the steps that are left are planned again.

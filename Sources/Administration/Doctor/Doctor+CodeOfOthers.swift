@@ -34,7 +34,8 @@ extension Doctor {
                 "added code", names.joined(separator: ", "),
                 advice: """
                     A trigger runs with the daemon's rights, and so does a trigger of a table whose foreign key cascades. The roles in \
-                    parentheses can change what it does. Check that you trust them, or drop the trigger or foreign key.
+                    parentheses can change what it does. Check that you trust them, or drop the trigger or foreign key. \
+                    A foreign key that does not cascade keeps rows of Brocot from being deleted.
                     """)
         }
     }

@@ -7,7 +7,14 @@ extension Doctor {
         do throws(MigrationError) {
             let migrator = Migrator(connection: connection, lockTimeout: Self.lockTimeout)
             let finding = Self.finding(of: try await migrator.status())
-            if finding.level == .ok { try await migrator.refuseForeignTablesAsSuperuser(.attached) }
+            if finding.level == .ok {
+                try await migrator.refuseForeignTablesAsSuperuser(.attached)
+                if role == .daemon {
+                    for tables in [UsedTables.ofBrocot, .all] {
+                        try await migrator.refuseForeignTablesAsSuperuser(tables)
+                    }
+                }
+            }
             return finding
         } catch {
             switch error {

@@ -19,35 +19,35 @@ extension DoctorStatements {
     /// schema, which belong to the table's owner.
     static let addedCode: SQL = """
         WITH addition AS (
-            SELECT trigger.tgrelid AS relation, 'trigger' AS kind, trigger.tgname::text AS name, function.proowner AS owner
+            SELECT trigger.tgrelid AS relation, 'trigger' AS kind, pg_catalog.quote_ident(trigger.tgname) AS name, function.proowner AS owner
             FROM pg_catalog.pg_trigger AS trigger
             JOIN pg_catalog.pg_class AS target ON target.oid = trigger.tgrelid
             JOIN pg_catalog.pg_proc AS function ON function.oid = trigger.tgfoid
             WHERE NOT trigger.tgisinternal
                 AND (function.pronamespace, function.proowner) <> (target.relnamespace, target.relowner)
             UNION ALL
-            SELECT rule.ev_class, 'rule', rule.rulename::text, target.relowner
+            SELECT rule.ev_class, 'rule', pg_catalog.quote_ident(rule.rulename), target.relowner
             FROM pg_catalog.pg_rewrite AS rule
             JOIN pg_catalog.pg_class AS target ON target.oid = rule.ev_class
             WHERE rule.rulename <> '_RETURN'
             UNION ALL
-            SELECT policy.polrelid, 'policy', policy.polname::text, target.relowner
+            SELECT policy.polrelid, 'policy', pg_catalog.quote_ident(policy.polname), target.relowner
             FROM pg_catalog.pg_policy AS policy
             JOIN pg_catalog.pg_class AS target ON target.oid = policy.polrelid
             UNION ALL
-            SELECT key.confrelid, 'foreign key', key.conname::text, referencing.relowner
+            SELECT key.confrelid, 'foreign key', pg_catalog.format('%I of %s', key.conname, key.conrelid::regclass), referencing.relowner
             FROM pg_catalog.pg_constraint AS key
             JOIN pg_catalog.pg_class AS referencing ON referencing.oid = key.conrelid
             JOIN pg_catalog.pg_class AS target ON target.oid = key.confrelid
-            WHERE key.contype = 'f' AND referencing.relnamespace <> target.relnamespace
+            WHERE key.contype = 'f' AND key.conparentid = 0 AND referencing.relnamespace <> target.relnamespace
         )
-        SELECT pg_catalog.format('%s %I on brocot.%I', addition.kind, addition.name, target.relname), owner.rolname::text,
+        SELECT pg_catalog.format('%s %s on brocot.%I', addition.kind, addition.name, target.relname), owner.rolname::text,
             owner.rolsuper OR owner.oid = target.relowner
         FROM addition
         JOIN pg_catalog.pg_class AS target ON target.oid = addition.relation
         JOIN pg_catalog.pg_roles AS owner ON owner.oid = addition.owner
         WHERE target.relnamespace = pg_catalog.to_regnamespace('brocot')
-        ORDER BY 3, target.relname, addition.name
+        ORDER BY 3, addition.kind = 'foreign key', target.relname, addition.name
         LIMIT 100
         """
 

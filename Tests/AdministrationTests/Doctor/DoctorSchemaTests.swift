@@ -274,14 +274,22 @@ import Testing
         try await owner.execute(
             script: """
                 CREATE ROLE \(role);
+                CREATE TABLE notes (id bigint REFERENCES brocot.move_requests ON DELETE CASCADE); ALTER TABLE notes OWNER TO \(role);
                 CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
                 ALTER FUNCTION audit() OWNER TO \(role);
                 CREATE TRIGGER audit AFTER INSERT ON brocot.items FOR EACH ROW EXECUTE FUNCTION audit();
                 """)
+        // The examination is of a superuser, whose daemon would refuse the role's code otherwise.
+        let refusal = try await examination().first { $0.check == "schema" }
+        try await owner.execute("GRANT \(identifier: role) TO CURRENT_USER")
         let others = try await examination().first { $0.check == "added code" }
-        try await owner.execute(script: "DROP FUNCTION audit() CASCADE; DROP ROLE \(role)")
+        try await owner.execute(script: "DROP FUNCTION audit() CASCADE; DROP TABLE notes; DROP ROLE \(role)")
+        #expect(refusal?.message.contains("trigger audit on brocot.items, owned by \(role)") == true)
         #expect(others?.level == .warn)
         #expect(others?.message.hasPrefix("trigger audit on brocot.items (\(role)), ") == true)
+        #expect(
+            others?.message.contains("foreign key notes_id_fkey of public.notes on brocot.move_requests (\(role))")
+                == true)
     }
 
     @Test(

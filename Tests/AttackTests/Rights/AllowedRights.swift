@@ -56,6 +56,7 @@ enum AllowedRights {
         routine brocot.check_arguments(text,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.check_isolation() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.check_keys(brocot.order_shape,text[],text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.check_list_keys(text,text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.check_presence(brocot.order_shape,text,text[],boolean[],text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.check_registered(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.check_request(brocot.order_shape,text,text[],text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
