@@ -94,8 +94,8 @@ extension MigrationQueries {
     /// The objects whose owners the current role does not trust, with their owners.
     ///
     /// The owner of an object that a migration uses can run code with the rights of the migrating role. So each owner must be
-    /// the current role, a role that it is a member of, or a superuser. A trigger belongs to the owner of its function. Tables of other schemas
-    /// count too if a foreign key changes their rows along with rows of the schema.
+    /// the current role, a role that it is a member of, or a superuser. A trigger belongs to the owner of its function. A foreign key of a table
+    /// of another schema counts too if it changes rows of that table along with rows of the schema.
     /// Before the first migration the schema must be empty; its own owner does not matter then.
     static func foreignObjects(trusting trust: Trust = .grantedRoles, isFirstRun: Bool) -> String {
         let reads = trust != .grantedRoles

@@ -139,7 +139,7 @@ struct ForeignObjectTests {
     }
 
     @Test(
-        "migrate up refuses a table of another role whose foreign key changes rows along with Brocot's, and lets others be"
+        "migrate up refuses a foreign key of another role that changes rows along with Brocot's, and lets others be"
     )
     func foreignKeys() async throws {
         try await withRole { role, owner in

@@ -8,12 +8,8 @@ extension Doctor {
             let migrator = Migrator(connection: connection, lockTimeout: Self.lockTimeout)
             let finding = Self.finding(of: try await migrator.status())
             if finding.level == .ok {
-                try await migrator.refuseForeignTablesAsSuperuser(.attached)
-                if role == .daemon {
-                    for tables in [UsedTables.ofBrocot, .all] {
-                        try await migrator.refuseForeignTablesAsSuperuser(tables)
-                    }
-                }
+                let used: [UsedTables] = role == .daemon ? [.ofBrocot, .all] : [.attached]
+                for tables in used { try await migrator.refuseForeignTablesAsSuperuser(tables) }
             }
             return finding
         } catch {
