@@ -45,6 +45,15 @@ package enum QueueError: Error, Sendable {
     /// Whether not as many requests were deleted and logged as were decided, for example because a trigger returned NULL.
     var isAboutCounts: Bool { if case .countsDiffer = self { true } else { false } }
 
+    /// Whether all lists of the same table would fail in the same way.
+    var concernsTable: Bool {
+        switch self {
+        case .database(let error): OrderingError.database(error).concernsTable
+        case .ordering(let error): error.concernsTable
+        case .countsDiffer, .unreadableRequest, .settingsChanged, .requestsChanged: false
+        }
+    }
+
     package var isConnectionLost: Bool { databaseError?.isConnectionLost == true }
 
     /// Whether the lists that may be the cause are tried one by one: either because a failure costs more than a batch for each list, or

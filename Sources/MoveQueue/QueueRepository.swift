@@ -26,9 +26,9 @@ struct QueueRepository {
         }
     }
 
-    /// Finds the lists of a scope without the `postponed` ones, and tries to take their locks.
+    /// Finds the lists of a scope, without what is `postponed`, and tries to take their locks.
     func claim(
-        _ scope: ClaimScope, postponed: [ListIdentifier], on connection: isolated Connection
+        _ scope: ClaimScope, postponed: PostponedNames, on connection: isolated Connection
     ) throws(QueueError) -> ListClaim {
         func claimLimits(withPartners: Bool = true) -> ClaimLimits {
             ClaimLimits(partners: withPartners ? BatchLimits.partnersPerList : 0, locks: limits.locks)
@@ -45,7 +45,8 @@ struct QueueRepository {
                 QueueStatements.claim([list], claimLimits(), progress)
             case .oldest(let lists, let leftOut):
                 QueueStatements.claimOldest(
-                    lists: lists, claimLimits(withPartners: false), postponed: postponed + leftOut, progress)
+                    lists: lists, claimLimits(withPartners: false),
+                    postponed: PostponedNames(lists: postponed.lists + leftOut, tables: postponed.tables), progress)
             }
         return try QueueError.wrappingErrors { () throws(PostgresError) in
             try ListClaim(connection.query(statement, prepared: true))

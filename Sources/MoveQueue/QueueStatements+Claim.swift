@@ -25,10 +25,10 @@ extension QueueStatements {
         "waiting_table", as: .materialized,
         "SELECT registered.name FROM brocot.ordered_tables AS registered WHERE \(allListsWait(of: "registered"))")
 
-    /// Tries to take the locks of the lists of the oldest requests, as target and as source. `postponed` lists and requests of waiting
-    /// lists are left out. At most `lists` lists are found.
+    /// Tries to take the locks of the lists of the oldest requests, as target and as source. `postponed` lists and tables, and requests of
+    /// waiting lists, are left out. At most `lists` lists are found.
     static func claimOldest(
-        lists: Int, _ limits: ClaimLimits, postponed: [ListIdentifier], _ progress: ReadProgress
+        lists: Int, _ limits: ClaimLimits, postponed: PostponedNames, _ progress: ReadProgress
     ) -> SQL {
         let condition = PostponedListsCondition(postponed)
         let columns: SQL = "request.id, request.ordered_table, request.list, request.from_list"
@@ -91,7 +91,7 @@ extension QueueStatements {
         let ready = CommonTableExpression(
             "ready (ordered_table, list, number)",
             "SELECT * FROM unnest(\(lists.map(\.orderedTable)), \(lists.map(\.key))) WITH ORDINALITY")
-        return tryLocks(of: [remembered(progress), ready], limits, PostponedListsCondition([]), progress)
+        return tryLocks(of: [remembered(progress), ready], limits, PostponedListsCondition(.none), progress)
     }
 
     /// Tries to take the locks of the lists in `ready`, and of the other lists of their changes of list.

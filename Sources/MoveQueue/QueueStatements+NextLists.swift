@@ -18,12 +18,12 @@ extension QueueStatements {
     ///   - lists: The most lists that are found.
     ///   - readingAhead: The most requests that `scanned` reads.
     ///   - limits: How much is claimed.
-    ///   - postponed: Lists that are left out.
+    ///   - postponed: Lists and tables that are left out.
     ///   - progress: How far the queue was read.
     /// - Returns: The statement. Its result is described at ``tryLocks(of:_:_:_:)``.
     static func claimNext(
         from position: RoundPosition, lists: Int, readingAhead: Int, _ limits: ClaimLimits,
-        postponed: [ListIdentifier] = [], _ progress: ReadProgress
+        postponed: PostponedNames = .none, _ progress: ReadProgress
     ) -> SQL {
         let condition = PostponedListsCondition(postponed)
         let ready: SQL =
@@ -94,7 +94,7 @@ extension QueueStatements {
     ///
     /// The statement is a loose index scan (skip scan) in descending order: one probe for each list. So it enters each list at its
     /// newest request, after the list's deleted requests, and steps over these only if the list has no pending request. Of a
-    /// table whose lists all wait, only the first list is found.
+    /// table whose lists all wait, or are left out, only the first list is found.
     ///
     /// The first probe starts from the last row of `scanned`: its `number` equals the number of rows of `scanned`. Each
     /// later probe starts from the row that the probe before found. The probes end when `lists` lists are not
@@ -114,7 +114,8 @@ extension QueueStatements {
                 SELECT request.ordered_table, request.list
                 FROM brocot.move_requests AS request
                 WHERE (request.ordered_table, request.list) < (visited.ordered_table, CASE
-                        WHEN visited.ordered_table IN (SELECT waiting_table.name FROM waiting_table) THEN ''
+                        WHEN visited.ordered_table IN (SELECT waiting_table.name FROM waiting_table)
+                            OR \(condition.includesTable("visited.ordered_table")) THEN ''
                         ELSE visited.list
                     END)
                     AND request.id > \(progress.floor)

@@ -45,7 +45,30 @@ package enum FailureClass: Equatable, Sendable {
     }
 }
 
+extension OrderingError {
+    /// Whether the error concerns all lists of a table, such as a missing column or right, or a table that must not be used.
+    package var concernsTable: Bool {
+        switch self {
+        case .unsupportedKeyType, .missingColumn, .triggerOfOtherOrder, .untrustedOwner: true
+        case .database(let error): error.concernsTable
+        case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked, .tookTooLong, .invalidStoredRank, .ranksOutOfOrder,
+            .readingDoesNotSettle:
+            false
+        }
+    }
+}
+
 extension PostgresError {
+    /// The server's function that refuses a row because of a policy. The SQLSTATE is the one of a missing right, but only some rows are refused.
+    private static let functionOfPolicies = "ExecWithCheckOptions"
+
+    /// Whether the server refuses a statement of Brocot itself, whatever rows it has: a table, a column, a function or a right is missing. An error
+    /// with a context comes from a trigger or another function, which may fail for some lists only.
+    fileprivate var concernsTable: Bool {
+        sqlState?.classCode == "42" && context == nil && !isRaisedOnPurpose && !isFromTableFile
+            && sourceFunction != Self.functionOfPolicies
+    }
+
     /// Whether an index or a key of Brocot refused a second row with the same rank, or a second row of an item in `brocot.items`.
     /// Any other unique key is a constraint of the user. In a partition that was created after `brocot attach`, the server has chosen the
     /// index's name; the error does not tell that it is a part of Brocot's index, so it counts as a constraint of the user.

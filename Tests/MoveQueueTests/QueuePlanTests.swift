@@ -58,6 +58,7 @@ struct QueuePlanTests {
         try await choosing(plans)
         try await choosingOldest(plans)
         try await choosingAtBeginning(plans)
+        try await choosingBesidePostponed(plans)
         try await reading(plans)
         try await finishing(plans)
     }
@@ -93,11 +94,25 @@ struct QueuePlanTests {
     private func choosingOldest(_ plans: QueuePlans) async throws {
         try await plans.expect(
             ["move_requests_pkey"], "choosing the lists of the oldest requests",
-            in: QueueStatements.claimOldest(lists: 10, .init(partners: 0, locks: 256), postponed: [], ReadProgress()))
+            in: QueueStatements.claimOldest(lists: 10, .init(partners: 0, locks: 256), postponed: .none, ReadProgress()))
         try await plans.expect(
             ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"],
             "choosing the lists of the oldest requests beside postponed lists",
-            in: QueueStatements.claimOldest(lists: 10, .init(partners: 0, locks: 256), postponed: lists, progress))
+            in: QueueStatements.claimOldest(lists: 10, .init(partners: 0, locks: 256), postponed: postponed, progress))
+    }
+
+    /// Lists, and a table.
+    private var postponed: PostponedNames { PostponedNames(lists: lists, tables: ["public.unusable"]) }
+
+    private func choosingBesidePostponed(_ plans: QueuePlans) async throws {
+        for position in [RoundPosition.beginning, .at(lists[0])] {
+            try await plans.expect(
+                position.isBeginning ? ["move_requests_pkey", "move_requests_by_list"] : ["move_requests_by_list"],
+                "choosing lists beside postponed lists and tables",
+                in: QueueStatements.claimNext(
+                    from: position, lists: 10, readingAhead: 20, .init(partners: 0, locks: 256),
+                    postponed: postponed, ReadProgress()))
+        }
     }
 
     private func choosingAtBeginning(_ plans: QueuePlans) async throws {

@@ -118,6 +118,31 @@ struct FailureClassTests {
         }
     }
 
+    @Test(
+        "A missing table, column or right of a statement concerns the whole table; a refusal by a policy or an error in a function does not",
+        .database)
+    func concernsTable() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await TestRole.with("reader", owner: connection) { role in
+            try await connection.execute(
+                script: """
+                    CREATE TABLE cards (id bigint); INSERT INTO cards VALUES (1);
+                    CREATE FUNCTION fail(bigint) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RETURN missing(); END $$;
+                    CREATE TABLE walled (id bigint); ALTER TABLE walled ENABLE ROW LEVEL SECURITY; GRANT ALL ON walled TO \(role.name);
+                    SET ROLE \(role.name)
+                    """)
+            for (statement, expected) in [
+                ("SELECT FROM nowhere", true), ("SELECT nothing FROM walled", true), ("SELECT FROM cards", true),
+                ("INSERT INTO walled VALUES (1)", false), ("SELECT fail(1)", false), ("SELECT 1 / 0", false),
+                ("DO $$ BEGIN RAISE undefined_column; END $$", false),
+            ] {
+                let error = try #require(await connection.refusal(ofScript: statement), "\(statement)")
+                #expect(OrderingError.database(error).concernsTable == expected, "\(statement): \(error)")
+            }
+        }
+        #expect(!OrderingError.tookTooLong(table: "t").concernsTable)
+    }
+
     @Test("A missing right in a foreign key's own query is classified as a failure of the environment", .database)
     func foreignKey() async throws {
         let connection = try await TestDatabase.current.connect()

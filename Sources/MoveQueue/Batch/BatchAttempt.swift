@@ -27,7 +27,7 @@ struct BatchAttempt {
     /// trial: see ``RefusalSearch``.
     private var onlyList: ListIdentifier? { scopeOfBatch.onlyList }
     private let method: Method
-    private let postponed: [ListIdentifier]
+    private let postponed: PostponedNames
     private var stage = Stage.claiming
     /// The lists that were found.
     private(set) var claim = ListClaim()
@@ -38,7 +38,7 @@ struct BatchAttempt {
     /// asked for.
     init(
         _ queue: QueueRepository, sizes: KnownListSizes, claiming scope: ClaimScope, for scopeOfBatch: ClaimScope,
-        _ method: Method, postponed: [ListIdentifier] = []
+        _ method: Method, postponed: PostponedNames = .none
     ) {
         (self.queue, self.sizes, self.method) = (queue, sizes, method)
         (self.scope, self.scopeOfBatch, self.postponed) = (scope, scopeOfBatch, postponed)
@@ -86,7 +86,7 @@ struct BatchAttempt {
             return report
         }
         let batch = ClosedBatch(
-            pending, in: claim.locked, waiting: Set(claim.waiting), leftOut: Set(claim.lockedByOthers + postponed),
+            pending, in: claim.locked, waiting: Set(claim.waiting), leftOut: Set(claim.lockedByOthers + postponed.lists),
             limit: queue.limits.requestsPerList)
         report.undecided = batch.undecided
         guard !batch.requests.isEmpty else { return report }

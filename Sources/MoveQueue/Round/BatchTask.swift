@@ -3,7 +3,7 @@ import Ordering
 /// The task of one transaction: which lists it claims, and its limits.
 struct BatchTask: Sendable {
     let scope: ClaimScope
-    /// Lists to leave out.
-    let postponed: [ListIdentifier]
+    /// Lists and tables to leave out.
+    let postponed: PostponedNames
     let limits: BatchLimits
 }

@@ -6,7 +6,8 @@ import Ordering
 /// A list is postponed if another session has its lock or has locked its rows, or if a batch with it failed. Postponed lists are
 /// tried in separate batches. If several lists fail together, one of them may be the cause: half as many are tried together
 /// next, until it is known which ones fail. Lists that are known to fail are tried again in groups too, because a batch
-/// that is applied in parts finds out which of its lists fail.
+/// that is applied in parts finds out which of its lists fail. If a whole table can't be used, all its lists are left out, and only some of them
+/// are tried again: see ``UnusableTables``.
 package struct PostponedLists: Sendable {
     private enum Reason: Equatable {
         /// Another session has the list's lock, has locked some of its rows, or has a list that it needs.
@@ -51,6 +52,7 @@ package struct PostponedLists: Sendable {
     private static let fewestOfLongWait = 4
 
     private var entries: [ListIdentifier: Entry] = [:]
+    private var unusableTables = UnusableTables()
     /// The time at which the first list is due, or an earlier time; nil if no list is postponed.
     private var earliest: ContinuousClock.Instant?
     /// Whether the lists that were tried last were unavailable ones.
@@ -80,8 +82,13 @@ package struct PostponedLists: Sendable {
     /// Whether a list is postponed because of failures.
     var areAnyFailing: Bool { entries.values.contains { !$0.isUnavailable } }
 
-    /// The lists that are postponed because of failures.
-    var failing: [ListIdentifier] { entries.filter { !$0.value.isUnavailable }.map(\.key) }
+    /// All lists and tables that are postponed.
+    var names: PostponedNames { PostponedNames(lists: Array(lists), tables: unusableTables.names) }
+
+    /// The lists and tables that are postponed because of failures.
+    var failing: PostponedNames {
+        PostponedNames(lists: entries.filter { !$0.value.isUnavailable }.map(\.key), tables: unusableTables.names)
+    }
 
     /// When the first list is due.
     package var nextDue: ContinuousClock.Instant? { entries.values.lazy.map(\.due).min() }
@@ -102,9 +109,10 @@ package struct PostponedLists: Sendable {
     }
 
     /// Records that a batch with these lists failed. A single list is the cause; of several lists, the cause is not known.
-    /// With `isCostly` the lists are tried one by one.
+    /// With `isCostly` the lists are tried one by one. `concernsTable`: whether all lists of the table would fail in the same way.
     mutating func noteFailure(
-        of lists: [ListIdentifier], isCostly: Bool = false, at now: ContinuousClock.Instant
+        of lists: [ListIdentifier], isCostly: Bool = false, concernsTable: Bool = false,
+        at now: ContinuousClock.Instant
     ) {
         guard lists.count == 1 else { return noteSuspicion(of: lists, isCostly: isCostly, at: now) }
         let reason = Reason.failing(groupSize: isCostly ? 1 : Self.largestFailingGroup)
@@ -113,11 +121,23 @@ package struct PostponedLists: Sendable {
         entry.postponements += 1
         entry.failures = min(entry.failures + 1, BatchShare.mostHalvings)
         set(lists[0], entry)
+        if concernsTable { noteUnusableTable(of: lists[0]) } else { unusableTables.forget(lists[0]) }
+    }
+
+    /// If the table now counts as unusable, its lists that are only suspected are forgotten: they are left out with the table.
+    private mutating func noteUnusableTable(of list: ListIdentifier) {
+        guard entries[list] != nil, !unusableTables.contains(tableOf: list) else { return }
+        unusableTables.noteFailure(of: list)
+        guard unusableTables.contains(tableOf: list) else { return }
+        entries = entries.filter { other, _ in
+            !unusableTables.contains(tableOf: other) || unusableTables.contains(other)
+        }
     }
 
     /// Records that a batch with this list alone succeeded. If the list failed several times before, it needed a smaller batch than
     /// usual: the next one is twice as large, and not as large as usual, which would most likely fail again.
     mutating func noteProgress(of list: ListIdentifier, at now: ContinuousClock.Instant) {
+        unusableTables.forget(list)
         guard let entry = entries[list], entry.failures > 1 else { return forget([list]) }
         set(list, Entry(failures: entry.failures - 1, due: now, reason: .failing(groupSize: 1)))
     }
@@ -147,7 +167,10 @@ package struct PostponedLists: Sendable {
     /// Forgets lists that were worked on, or that have no pending request any more.
     mutating func forget(_ lists: some Collection<ListIdentifier>) {
         guard !entries.isEmpty else { return }
-        for list in lists { entries[list] = nil }
+        for list in lists {
+            entries[list] = nil
+            unusableTables.forget(list)
+        }
         if entries.isEmpty { earliest = nil }
     }
 
@@ -198,7 +221,7 @@ package struct PostponedLists: Sendable {
     }
 
     private mutating func set(_ list: ListIdentifier, _ entry: Entry) {
-        guard entries[list] != nil || !isFull else { return }
+        guard entries[list] != nil || !isFull && !unusableTables.contains(tableOf: list) else { return }
         entries[list] = entry
         earliest = min(earliest ?? entry.due, entry.due)
     }

@@ -47,7 +47,7 @@ struct PostponedTurns: Sendable {
             nextWait = now + Self.pauseBetweenWaits
             var limits = usual
             limits.statement = Self.limitOfWaiting
-            return (.lists([list]), .init(scope: .waitingFor(list), postponed: [], limits: limits))
+            return (.lists([list]), .init(scope: .waitingFor(list), postponed: .none, limits: limits))
         }
         let lists = postponed.next(at: now)
         guard !lists.isEmpty else { return nil }
@@ -60,7 +60,7 @@ struct PostponedTurns: Sendable {
         let areUnavailable = postponed.isUnavailable(lists[0])
         let task = BatchTask(
             scope: areUnavailable ? .lists(lists) : .suspects(lists),
-            postponed: areUnavailable ? postponed.failing : [],
+            postponed: areUnavailable ? postponed.failing : .none,
             limits: limits(for: lists, usual))
         return (.lists(lists), task)
     }
@@ -106,7 +106,8 @@ struct PostponedTurns: Sendable {
     /// Records the failures of a batch. `retry` is what it was for; nil if it was a usual batch.
     mutating func noteFailures(of report: BatchReport, _ retry: Retry?, at now: ContinuousClock.Instant) {
         for failure in report.decisions.failures {
-            postponed.noteFailure(of: [failure.list], isCostly: failure.error.isCostly, at: now)
+            postponed.noteFailure(
+                of: [failure.list], isCostly: failure.error.isCostly, concernsTable: failure.error.concernsTable, at: now)
         }
         let suspected = report.decisions.suspected
         guard case .lists(let lists) = retry, case let tried = lists.filter(suspected.contains), !tried.isEmpty else {

@@ -85,7 +85,7 @@ struct RoundSearch: Sendable {
     ) -> (Target, BatchTask) {
         if entanglement.beginOldest() {
             let scope = ClaimScope.oldest(lists: limits.lists, leavingOut: Array(oldestInVain))
-            return (.oldest, BatchTask(scope: scope, postponed: Array(postponed.lists), limits: limits))
+            return (.oldest, BatchTask(scope: scope, postponed: postponed.names, limits: limits))
         }
         let lists = depth.lists(of: limits)
         let withPartners = seesChangesOfList && !entanglement.isPresent
@@ -96,7 +96,7 @@ struct RoundSearch: Sendable {
             withPartners: withPartners)
         return (
             .next(NextLists(count: lists, withPartners: withPartners)),
-            BatchTask(scope: scope, postponed: Array(postponed.lists), limits: limits)
+            BatchTask(scope: scope, postponed: postponed.names, limits: limits)
         )
     }
 

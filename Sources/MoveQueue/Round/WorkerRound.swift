@@ -143,7 +143,7 @@ package struct WorkerRound: Sendable {
             if !report.isOutdated {
                 postponedTurns.noteRetry(report, retry, at: now)
                 // Failing lists stay postponed: their batches are small, and crowd each other out.
-                report.undecided.crowdedOut.removeAll(where: Set(postponed.failing).contains)
+                report.undecided.crowdedOut.removeAll(where: Set(postponed.failing.lists).contains)
                 if !report.hasDecisions { noteCrowdedOut(report) }
             }
             return end(report.hasDecisions ? .decided(report) : .undecided(report))

@@ -39,7 +39,7 @@ import Testing
             round.noteFailure(of: [bad], at: now)
             let other = try #require(round.beginTurn(isPollDue: false, at: later).batch)
             #expect(other.scope.isNext(from: nil))
-            #expect(other.postponed == [bad])
+            #expect(other.postponed.lists == [bad])
             _ = round.note(decided(lists("a")), at: now)
         }
         #expect(sizes == [2_000, 1_000, 500])
@@ -197,7 +197,7 @@ import Testing
         var turns = PostponedTurns(postponed, fullBatch: 100, isPatient: false)
         let next = turns.next(BatchLimits(), at: now + .seconds(1))
         let task = try #require(next?.1)
-        #expect(task.scope.named == [unavailable] && task.postponed == [failing])
+        #expect(task.scope.named == [unavailable] && task.postponed.lists == [failing])
     }
 
     @Test("As long as there is no time for any request, half as many are tried each time, down to one")
@@ -263,7 +263,7 @@ import Testing
         var report = BatchReport()
         report.isOutdated = true
         #expect(round.note(report, at: later).end?.isUndecided == true)
-        #expect(try #require(round.beginTurn(isPollDue: false, at: later).batch).postponed == [bad])
+        #expect(try #require(round.beginTurn(isPollDue: false, at: later).batch).postponed.lists == [bad])
     }
 
     @Test(

@@ -72,7 +72,7 @@ import Testing
         var postponed = PostponedLists()
         postponed.noteUnavailable([ListIdentifier("a"), ListIdentifier("b")], at: .now)
         let (_, batch) = search.nextBatch(BatchLimits(), leavingOut: postponed)
-        #expect(Set(batch.postponed) == [ListIdentifier("a"), ListIdentifier("b")])
+        #expect(Set(batch.postponed.lists) == [ListIdentifier("a"), ListIdentifier("b")])
         guard case .next(.beginning, let lists, let readingAhead, true) = batch.scope else {
             Issue.record("the search does not begin with the first lists and their partners: \(batch.scope)")
             return

@@ -68,7 +68,7 @@ import Testing
     func failures(whilePolling: Bool) throws {
         var round = WorkerRound(QueueConfiguration())
         _ = round.beginTurn(isPollDue: whilePolling, at: now)
-        #expect(round.beginTurn(isPollDue: false, at: now).batch?.postponed == [])
+        #expect(round.beginTurn(isPollDue: false, at: now).batch?.postponed == PostponedNames.none)
         round.noteFailure(of: lists("a", "b"), at: now)
         _ = round.beginTurn(isPollDue: false, at: now)
         _ = round.note(BatchReport(), at: now)
