@@ -12,7 +12,8 @@ let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let configuration = Target.Dependency.product(name: "Configuration", package: "swift-configuration")
-let nio: [Target.Dependency] = ["NIOCore", "NIOPosix", "NIOHTTP1"].map { .product(name: $0, package: "swift-nio") }
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nio: [Target.Dependency] = [nioCore] + ["NIOPosix", "NIOHTTP1"].map { .product(name: $0, package: "swift-nio") }
 let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let bigInt = Target.Dependency.product(name: "BigInt", package: "BigInt")
 
@@ -143,8 +144,8 @@ let package = Package(
         .testTarget(
             name: "FaultTests",
             dependencies: [
-                "BrocotCLI", "EditingTraces", "FaultHarness", "LibPQ", "Ordering", "OrderingModel", "SeededRandom",
-                "TestLimit", "TestPostgres",
+                "BrocotCLI", "FaultHarness", "LibPQ", "Ordering", "OrderingModel", "SeededRandom", "TestLimit",
+                "TestPostgres",
                 subprocess,
             ],
             path: "Tests/FaultTests", swiftSettings: strict),
@@ -216,7 +217,7 @@ let package = Package(
             name: "PrometheusTextTests", dependencies: ["PrometheusText", "TestLimit", metrics], swiftSettings: strict),
         .testTarget(
             name: "SupervisionTests",
-            dependencies: ["FaultHarness", "Supervision", "SupervisionHarness", "TestLimit", "TestPostgres"] + nio,
+            dependencies: ["FaultHarness", "Supervision", "SupervisionHarness", "TestLimit", "TestPostgres", nioCore],
             swiftSettings: strict),
         .testTarget(
             name: "BrocotCLITests",

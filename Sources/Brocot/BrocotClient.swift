@@ -11,7 +11,8 @@ import Ordering
 /// ```
 /// Each call uses one connection of a small pool. If all of them are in use, it waits until one is free, for any time: cancel the
 /// calling task to give up. A task that is cancelled while a statement runs stops the statement, and its transaction is rolled
-/// back. The call then throws a ``BrocotError`` with the code `cancelled`, not a `CancellationError`.
+/// back. The call then throws a ``BrocotError`` with the code `cancelled`, not a `CancellationError`. During COMMIT, the code is
+/// `commitOutcomeUnknown`.
 public final class BrocotClient: Sendable {
     let pool: ConnectionPool
 
@@ -27,10 +28,10 @@ public final class BrocotClient: Sendable {
     ///     all values if `url` is nil, come from libpq's environment (`PGHOST`, …).
     ///   - maximumConnections: The most connections to open, from 1 to 200. They are opened when they are needed. Further calls
     ///     wait for any time until a connection is free. All clients of a process together should have at most 200.
-    ///   - answerTimeout: How long to wait for an answer of the server while it sends nothing; nil: for any time. Then the connection is
-    ///     closed. Without it, a proxy or pooler that stops answering holds a call up until its task is cancelled. It must be longer than zero,
-    ///     and longer than the longest statement with its waits for locks: otherwise the server may still apply a move later. So give the
-    ///     role a shorter `statement_timeout`.
+    ///   - answerTimeout: The longest time in which the server may send nothing while a statement runs. After this time, the connection is
+    ///     closed. Nil means no limit: then a proxy or pooler that stops answering blocks a call until its task is cancelled. The time must be
+    ///     longer than zero, and longer than the longest statement with its waits for locks. Otherwise the server may apply a move after its
+    ///     call has failed. So give the role a shorter `statement_timeout`.
     ///   - logger: Logs the server's notices.
     /// - Returns: A client with one open connection.
     /// - Throws: ``BrocotError`` `invalidArgument`, `connectionFailed`, `connectionLost`, `schemaMissing`; `refused` if the

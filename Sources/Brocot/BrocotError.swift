@@ -60,7 +60,8 @@ public struct BrocotError: Error, Sendable {
     /// What happened and, if known, what to do next. It may contain values of rows, which the server's messages contain: don't send it to
     /// clients.
     public let message: String
-    /// The server's five-character error code (SQLSTATE); nil if the error isn't the server's.
+    /// The server's five-character error code (SQLSTATE); nil if the error isn't the server's. `09000` also means that a function has changed
+    /// `client_encoding`.
     public let sqlState: String?
     /// The name of the violated constraint; nil if no constraint was violated.
     public let constraint: String?

@@ -118,7 +118,7 @@ extension BrocotTransaction {
         try enqueue(Move(removing: items, from: list), idempotencyKey)
     }
 
-    // MARK: Inside
+    // MARK: Offsets of items
 
     /// The offset of the last item before the destination that does not move itself; -1 if there is none.
     private static func lastStaying(before destination: Int, moving: Set<Int>) -> Int {

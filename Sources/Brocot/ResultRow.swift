@@ -7,7 +7,7 @@ public struct ResultRow: Sendable {
 
     /// Reads a column by its exact name: `let title: String = try row.decode("title")`.
     ///
-    /// Cast columns of types other than those of ``ColumnValue`` in the statement, for example `created_at::text`.
+    /// Cast columns of types other than those of ``ColumnValue`` in the statement, for example `price::text`.
     ///
     /// - Throws: ``BrocotError`` `unreadableValue`.
     public func decode<Value: ColumnValue>(_ column: String, as _: Value.Type = Value.self) throws(BrocotError) -> Value
@@ -21,7 +21,7 @@ public struct ResultRow: Sendable {
 }
 
 /// A value that can be read from a column: `String` from text types, `Int`, `Int64` and `Int32` from integers, `Double` from `double precision`, `UUID`,
-/// `Bool`, and optionals of these. Your own types can conform too: read one of these types and convert it. If that is impossible, throw a
+/// `Bool`, `Date` from `timestamptz`, and optionals of these. Your own types can conform too: read one of these types and convert it. If that is impossible, throw a
 /// ``BrocotError`` with the code `unreadableValue`.
 public protocol ColumnValue: Sendable {
     /// Reads a column by its name.

@@ -52,7 +52,7 @@ public struct SQLStatement: ExpressibleByStringInterpolation, Sendable {
                 value.map { date in
                     let microseconds = (date.timeIntervalSince1970 * 1e6).rounded()
                     guard let exact = Int64(exactly: microseconds) else { return "\(microseconds) microseconds" }
-                    return "\(Timestamp(microsecondsSinceEpoch: exact))"
+                    return Timestamp(microsecondsSinceEpoch: exact).textOfServer
                 })
         }
         /// Binds a `boolean`.

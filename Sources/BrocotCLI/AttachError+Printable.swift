@@ -2,7 +2,8 @@ import Administration
 import Ordering
 
 extension AttachError {
-    /// The message. Names and keys in it begin no line, because they are on one line with what follows. The lines of the server's errors are indented.
+    /// The message, safe for a terminal. Names and keys are escaped, so a line feed in a name can't begin a line. The lines of the server's errors
+    /// are indented.
     var printable: String {
         switch self {
         case .equalRanks(let names, let isBeingFilled, let error):

@@ -35,10 +35,14 @@ extension CancellableCommand {
         do {
             try await work.value
         } catch PostgresError.Code.cancelled {
-            // The signal came while the command connected, or before its first change.
-            throw CommandFailure(.failed, "Interrupted. Nothing was changed.")
+            throw Self.interrupted
+        } catch is CancellationError {
+            throw Self.interrupted
         }
     }
+
+    /// The signal came while the command connected, before its first change, or during its only transaction.
+    private static var interrupted: CommandFailure { CommandFailure(.failed, "Interrupted. Nothing was changed.") }
 }
 
 /// The argument parser's commands have a method `exit` of their own.
@@ -47,6 +51,11 @@ private func endProgram() -> Never { exit(ExitStatus.failed.rawValue) }
 private func isIgnored(_ signal: Int32) -> Bool {
     var present = sigaction()
     sigaction(signal, nil, &present)
-    return present.__sigaction_handler.sa_handler.map { unsafeBitCast($0, to: Int.self) }
+    #if canImport(Glibc)
+        let handler = present.__sigaction_handler.sa_handler
+    #else
+        let handler = present.__sigaction_u.__sa_handler
+    #endif
+    return handler.map { unsafeBitCast($0, to: Int.self) }
         == unsafeBitCast(SIG_IGN, to: Int.self)
 }

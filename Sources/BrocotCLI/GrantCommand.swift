@@ -53,31 +53,38 @@ struct GrantCommand: CancellableCommand {
                 .usage,
                 "There is no role \(unknown.joined(separator: ", ")). Create it first: CREATE ROLE \(name) LOGIN")
         }
+        // They are read before the rights are granted. Otherwise an interruption could come after the grant, and the command would fail.
+        let warnings = try await warnings(about: database)
         try await dryRun ? printStatements(of: database) : grant(on: database)
+        for warning in warnings { Stream.error.printText(warning) }
+    }
+
+    /// What the rights don't include.
+    private func warnings(about database: Connection) async throws -> [String] {
         let leftOut = try await database.inTransaction(.repeatableReadOnly) { connection throws(PostgresError) in
             try AccessGrants.leftOut(on: connection)
         }
-        for reason in leftOut {
-            Stream.error.printText(
-                "Left out: \(reason.printable). brocot doctor says what to do. Then run this command again.")
-        }
-        if kind == .daemon { try await warnOfRowSecurity(on: database) }
+        return leftOut.map { reason in
+            "Left out: \(reason.printable). brocot doctor says what to do. Then run this command again."
+        } + (kind == .daemon ? try await warningsOfRowSecurity(of: database) : [])
     }
 
-    /// Warns if a policy hides rows of a table from these roles: a daemon with such a role moves nothing in that table.
-    private func warnOfRowSecurity(on database: Connection) async throws {
+    /// A warning for each of these roles from which a policy hides rows of a table: a daemon with such a role moves nothing in that table.
+    private func warningsOfRowSecurity(of database: Connection) async throws -> [String] {
+        var warnings: [String] = []
         for role in roles {
             let hidden = try await database.inTransaction(.repeatableReadOnly) { connection throws(PostgresError) in
                 try RowSecurity.hidden(.all, from: role, on: connection)
             }
             guard !hidden.isEmpty else { continue }
-            Stream.error.printText(
+            warnings.append(
                 """
                 Warning: \(RowSecurity.description(of: hidden, from: role).printable). If this role runs brocot daemon, \
                 moves there wait until you run: ALTER ROLE \(quoteIdentifier(role).printable) BYPASSRLS. If the role calls \
                 brocot.apply_pending, items may get wrong places. See "Row-level security" in docs/operations.md.
                 """)
         }
+        return warnings
     }
 
     private func printStatements(of database: Connection) async throws {

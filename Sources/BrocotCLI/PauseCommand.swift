@@ -16,8 +16,8 @@ struct PauseCommand: CancellableCommand {
             finishes its running transaction first. brocot.move_now is not stopped: it does not use the queue. \
             brocot status shows what is paused.
 
-            Exit status: 0 paused, now or before · 1 failed, for example because a right is missing · 2 no such table or list · 3 migrations \
-            pending · 5 another session kept a table locked · 6 cannot connect, or only a standby · 7 a superuser would run \
+            Exit status: 0 paused, now or before · 1 failed, for example because a right is missing · 2 no such table, or it can't have such a list · \
+            3 migrations pending · 5 another session kept a table locked · 6 cannot connect, or only a standby · 7 a superuser would run \
             another role's code · 8 the database is newer
             """)
 

@@ -11,7 +11,7 @@ extension String {
                 let name = Self.quotedText(&rest)
                 result += Self.name(name)
             } else if scalar == "'" {
-                // quoteLiteral writes a space before the E, so no name ends with it.
+                // quoteLiteral writes a space and an E before a literal with escapes. An E without the space is the end of a name.
                 let isEscaped = result.hasSuffix(" E")
                 let text = Self.quotedText(&rest)
                 if isEscaped { result.removeLast() }

@@ -19,8 +19,8 @@ struct PrivateDatabase {
 
     /// Starts the server, creates the database where it is missing, and migrates it.
     static func start(_ configuration: LocalCluster.Configuration, logger: Logger) async throws -> PrivateDatabase {
-        // With these variables, libpq would connect to another server, although the URL names the private one.
-        for name in ["PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE"] { unsetenv(name) }
+        // With these variables, libpq would connect to another server, or refuse the private one, although the URL names it.
+        for name in ["PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE", "PGTARGETSESSIONATTRS"] { unsetenv(name) }
         let cluster = try await LocalCluster(configuration, installation: .locate())
         do {
             try await cluster.start()

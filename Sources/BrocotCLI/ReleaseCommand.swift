@@ -64,7 +64,7 @@ struct ReleaseCommand: CancellableCommand {
         let count = result.released.count
         Stream.error.printText(
             "Released \(count == 1 ? "1 list" : "\(count) lists")"
-                + (reject ? ", and rejected what held \(count == 1 ? "it" : "them")." : "."))
+                + (reject && count > 0 ? ", and rejected what held \(count == 1 ? "it" : "them")." : "."))
         if let failure = Self.failure(result, of: lists, in: table ?? "items") { throw failure }
     }
 

@@ -31,7 +31,7 @@ extension QueueError {
             case SQLState.datatypeMismatch?, SQLState.cannotCoerce?:
                 "A column or function has another type than before. Run brocot doctor."
             // A prepared statement whose columns have changed has the same SQLSTATE. It is prepared again.
-            case SQLState.featureNotSupported? where databaseError?.sourceFunction != "RevalidateCachedQuery":
+            case SQLState.featureNotSupported? where databaseError?.isAboutStalePreparation != true:
                 "The table has a rule, or something else that makes this statement impossible. Run brocot check --table TABLE."
             default: nil
             }

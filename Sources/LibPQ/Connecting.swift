@@ -8,8 +8,8 @@ struct Connecting {
     let logger: Logger
     let interruption: Interruption
 
-    /// Tries the addresses of the hosts one after the other. As in libpq, the first one that answers decides the result, unless it
-    /// accepts no connections at present or `target_session_attrs` asks for another kind of server.
+    /// Tries the addresses of the hosts one after the other. A wrong password or a missing database ends the search. After any other failure, the
+    /// next address is tried; libpq ends its search after more of the server's errors.
     func open() throws(PostgresError) -> ConnectionHandle {
         var failures: [PostgresError] = []
         let hosts = try withHostsOfService().attempts()

@@ -4,8 +4,8 @@ internal import CLibPQ
 enum Interruptibility {
     /// The statement does not begin after a cancellation, and a cancellation stops it on the server.
     case cancellable
-    /// The statement does not begin after a cancellation, but nothing stops it on the server: COMMIT may wait for a synchronous
-    /// standby, and would end successfully without it.
+    /// The statement does not begin after a cancellation, but nothing stops it on the server. It is a COMMIT: one that is stopped while it waits
+    /// for a synchronous standby reports success, although the standby may lack the transaction.
     case commit
     /// The statement runs in any case, because it undoes what was cancelled.
     case mustRun
@@ -75,9 +75,12 @@ extension Connection {
     ) throws(PostgresError) -> ResultHandle {
         var last: ResultHandle?
         var failure: PostgresError?
+        var hasCopied = false
         while let result = try nextResult(pointer, since: start) {
             switch result.status {
             case PGRES_COPY_IN:
+                guard !hasCopied else { throw copyWithoutEnd }
+                hasCopied = true
                 let failureOfCopy = try answerCopy(pointer, copyIn)
                 failure = failure ?? failureOfCopy
             case PGRES_COPY_BOTH:
@@ -92,7 +95,7 @@ extension Connection {
                 last = result
             }
         }
-        if let failure { throw cancelledOrClassified(failure) }
+        if let failure { throw markedIfCancelledOrLost(failure) }
         guard let last else { throw handle.failure() }
         return last
     }
@@ -174,8 +177,8 @@ extension Connection {
 
     /// Returns `cancelled` if the statement was stopped because the task was cancelled. A statement that
     /// `statement_timeout` stopped has the same SQLSTATE, but stays an ordinary error of the server.
-    func cancelledOrClassified(_ error: PostgresError) -> PostgresError {
-        let error = handle.classified(error)
+    func markedIfCancelledOrLost(_ error: PostgresError) -> PostgresError {
+        let error = handle.markedIfLost(error)
         guard error.sqlState == .queryCanceled, interruption.cancelledAt != nil else { return error }
         return error.with { $0.code = .cancelled }
     }
@@ -213,6 +216,10 @@ extension Connection {
 func refuseCopy(_: OpaquePointer) throws(PostgresError) {
     throw copyMisuse("COPY … FROM STDIN", insteadOf: "INSERT … SELECT … FROM unnest(…)")
 }
+
+/// libpq could not send the end of the data, for want of memory. The server would take a second copy of the data.
+private let copyWithoutEnd = PostgresError(
+    .connectionLost, "the end of the data of COPY can't be sent: closing the connection", isConnectionLost: true)
 
 private func copyMisuse(_ statement: String, insteadOf alternative: String) -> PostgresError {
     PostgresError(.protocolMisuse, "\(statement) can't be run as an ordinary statement", hint: "Use \(alternative).")

@@ -46,9 +46,9 @@ extension Connection {
             case PGRES_PIPELINE_ABORTED:
                 break
             case PGRES_FATAL_ERROR, PGRES_BAD_RESPONSE:
-                let error = cancelledOrClassified(result.serverError())
+                let error = markedIfCancelledOrLost(result.serverError())
                 // A pooler reports a lost server as an ordinary error, and closes the connection afterwards.
-                answers.failure = answers.failure.map(handle.classified) ?? error
+                answers.failure = answers.failure.map(handle.markedIfLost) ?? error
                 if error.isConnectionLost { return answers }
             default:
                 answers.rows.append(Rows(result))

@@ -79,10 +79,3 @@ extension Connection {
 private let unknownOutcomeOfCancelledCommit = PostgresError(
     .commitOutcomeUnknown,
     "the task was cancelled when COMMIT had begun, which may have ended without waiting for a synchronous standby")
-
-extension PostgresError {
-    /// Whether a prepared statement may not be there any more, or not fit its tables.
-    fileprivate var isAboutStalePreparation: Bool {
-        sqlState == .invalidStatementName || sqlState == .featureNotSupported
-    }
-}

@@ -61,10 +61,11 @@ extension Connection {
     /// Forgets prepared statements after some errors. If a table was changed, the next execution parses the statement again. If the
     /// session has lost prepared statements, something else deallocates them, so this connection prepares none from now on.
     func forgetIfStale(_ statement: OutgoingStatement, _ error: PostgresError) {
-        switch error.sqlState {
-        case .featureNotSupported?: preparedStatements.names[statement.key] = nil
-        case .invalidStatementName?: preparedStatements.keepNone()
-        default: break
+        guard statement.name != nil, error.isAboutStalePreparation else { return }
+        if error.sqlState == .invalidStatementName {
+            preparedStatements.keepNone()
+        } else {
+            preparedStatements.names[statement.key] = nil
         }
     }
 

@@ -4,7 +4,7 @@ extension Connection {
     /// first or, in some modes, only there, whatever the session's `search_path` is. Settings that the server is too old for are left out.
     ///
     /// - Throws: What `body` throws. `commitOutcomeUnknown` if the connection broke or the task was cancelled during the COMMIT of a
-    ///   transaction that may write; any other error means that the transaction changed nothing. `protocolMisuse` if a transaction is already
+    ///   transaction that may write; any other error means that the transaction changed nothing, unless `body` itself ran COMMIT. `protocolMisuse` if a transaction is already
     ///   open (use ``savepoint(_:_:)``), or if `body` returned normally although one of its statements had failed.
     package func transaction<Value>(
         _ mode: TransactionMode = .readCommitted, settings: [(String, String)] = [],

@@ -19,7 +19,8 @@ extension Connection {
     /// The connection is closed if the task is cancelled while answers of trials are missing.
     ///
     /// - Returns: For each trial the rows of its statements, or the error that ended the trial.
-    /// - Throws: `connectionLost`, `cancelled`, `invalidValue`, `protocolMisuse`, or `server` if no savepoint could be set.
+    /// - Throws: `connectionLost`, `cancelled`, `invalidValue`, `protocolMisuse`, or `server` if no savepoint could be set, or a statement
+    ///   could not be prepared. Then no trial was run.
     package func tryOut(_ trials: [Trial]) throws(PostgresError) -> [Result<[Rows], PostgresError>] {
         let name = "trial"
         return try savepoint(name) { connection throws(PostgresError) in

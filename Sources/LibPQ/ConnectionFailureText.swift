@@ -5,9 +5,7 @@
 func connectionFailure(_ libpqMessage: String, at parameters: ConnectionParameters) -> PostgresError {
     var sqlState: SQLState?
     var lines: [String] = []
-    // Lines that begin with a tab are libpq's hints.
-    for line in libpqMessage.split(whereSeparator: \.isNewline)
-    where !line.hasPrefix("LOCATION:") && !line.hasPrefix("\t") {
+    for line in messageWithoutHints(libpqMessage).split(separator: "\n") where !line.hasPrefix("LOCATION:") {
         let (state, text) = splitState(line)
         sqlState = state ?? sqlState
         lines.append(text)

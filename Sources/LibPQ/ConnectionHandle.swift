@@ -52,12 +52,12 @@ final class ConnectionHandle: @unchecked Sendable {
             return PostgresError(.connectionLost, "the connection is closed", isConnectionLost: true)
         }
         if isLost, let endOfSession = notices.endOfSession { return endOfSession }
-        return classified(
-            PostgresError(.protocolMisuse, trimmed(String(cString: PQerrorMessage(pointer)))))
+        return markedIfLost(
+            PostgresError(.protocolMisuse, messageWithoutHints(String(cString: PQerrorMessage(pointer)))))
     }
 
     /// The same error, marked if the connection is lost.
-    func classified(_ error: PostgresError) -> PostgresError {
+    func markedIfLost(_ error: PostgresError) -> PostgresError {
         guard isLost else { return error }
         return error.with { fields in
             fields.isConnectionLost = true

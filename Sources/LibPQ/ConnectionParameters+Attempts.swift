@@ -4,8 +4,8 @@
     import Darwin
 #endif
 
-/// A list of hosts is split here, and each host into its addresses: `connect_timeout` applies to each address, and libpq without
-/// blocking applies none.
+/// A list of hosts is split here, and each host into its addresses. `connect_timeout` applies to each address, but libpq applies it only in its
+/// blocking functions, which this module does not use.
 extension ConnectionParameters {
     /// The keywords that decide which hosts are tried, and in which order.
     static let hostKeywords = ["host", "hostaddr", "port", "target_session_attrs", "load_balance_hosts"]
@@ -28,7 +28,9 @@ extension ConnectionParameters {
         let isConsistent =
             [hosts?.count, addresses?.count].allSatisfy { $0 == nil || $0 == count }
             && (ports.count <= 1 || ports.count == count)
-        guard count > 1, isConsistent else { return [self] }
+        // libpq takes an empty value of one attempt as none, and would use the whole list of the environment instead.
+        let hasEmptyElement = ((hosts ?? []) + (addresses ?? []) + ports).contains("")
+        guard count > 1, isConsistent, !hasEmptyElement else { return [self] }
         return inOrder(
             (0..<count).map { index in
                 var attempt = self

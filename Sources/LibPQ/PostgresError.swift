@@ -83,8 +83,6 @@ package struct PostgresError: Error, Sendable {
         var internalQuery: String?
         var context: String?
         var schema: String?
-        var table: String?
-        var column: String?
         var constraint: String?
         var sourceFunction: String?
         var isConnectionLost = false
@@ -112,7 +110,8 @@ extension PostgresError {
     package var code: Code { storage.fields.code }
     /// Why no connection could be made; nil unless `code` is `connectionFailed`.
     package var connectionFailure: ConnectionFailure? { storage.fields.connectionFailure }
-    /// The server's code for the error; nil if the error is not the server's.
+    /// The server's code for the error; nil if the error is not the server's. An exception is the error after a change of `client_encoding`, which
+    /// has ``SQLState/triggeredActionException``.
     package var sqlState: SQLState? { storage.fields.sqlState }
     /// One sentence. The server's messages have no full stop.
     package var message: String { storage.fields.message }
@@ -128,11 +127,16 @@ extension PostgresError {
     /// The functions and statements that were running, innermost first, one per line.
     package var context: String? { storage.fields.context }
     package var schema: String? { storage.fields.schema }
-    package var table: String? { storage.fields.table }
-    package var column: String? { storage.fields.column }
     package var constraint: String? { storage.fields.constraint }
     /// The function of the server's own source code that reported the error.
     package var sourceFunction: String? { storage.fields.sourceFunction }
+    /// Whether a prepared statement is not there any more, or its columns have other types than before. Other errors of features that the server
+    /// does not support have the second SQLSTATE too; this function of the server reports only changed columns.
+    package var isAboutStalePreparation: Bool {
+        sqlState == .invalidStatementName
+            || sqlState == .featureNotSupported && sourceFunction == "RevalidateCachedQuery"
+    }
+
     /// Whether a standby refused to begin a transaction that may write (BEGIN or SET TRANSACTION, READ WRITE). Other features that the server
     /// does not support have the same SQLSTATE. This function of the server reports what the check of a setting refuses.
     package var isRefusedWriteOnStandby: Bool {

@@ -43,7 +43,7 @@ func diagnosticField(_ result: OpaquePointer, _ field: DiagnosticField) -> Strin
 func serverError(_ result: OpaquePointer) -> PostgresError {
     func field(_ field: DiagnosticField) -> String? { diagnosticField(result, field) }
     let sqlState = field(.sqlState).map(SQLState.init(rawValue:))
-    let message = field(.message) ?? trimmed(String(cString: PQresultErrorMessage(result)))
+    let message = field(.message) ?? messageWithoutHints(String(cString: PQresultErrorMessage(result)))
     // The server closes the connection after such an error, although libpq may not have noticed yet.
     let endsSession = ["FATAL", "PANIC"].contains(field(.severity))
     return PostgresError(
@@ -53,8 +53,13 @@ func serverError(_ result: OpaquePointer) -> PostgresError {
             detail: field(.detail), hint: field(.hint) ?? PoolerRefusal(sqlState, message)?.hint,
             position: field(.position).flatMap { Int($0) },
             internalPosition: field(.internalPosition).flatMap { Int($0) }, internalQuery: field(.internalQuery),
-            context: field(.context), schema: field(.schema), table: field(.table), column: field(.column),
+            context: field(.context), schema: field(.schema),
             constraint: field(.constraint), sourceFunction: field(.sourceFunction), isConnectionLost: endsSession))
+}
+
+/// libpq's own message without its hints, which are the lines that begin with a tab.
+func messageWithoutHints(_ text: String) -> String {
+    trimmed(text.split(whereSeparator: \.isNewline).filter { !$0.hasPrefix("\t") }.joined(separator: "\n"))
 }
 
 /// Removes the line breaks and spaces at the end of libpq's messages.

@@ -110,8 +110,7 @@ package struct Row: Sendable {
                 code: .decoding,
                 message: """
                     row \(index + 1), column \(column) "\(name)" of type \(type) can't be read as \(target): \(reason)
-                    """,
-                column: name))
+                    """))
     }
 }
 

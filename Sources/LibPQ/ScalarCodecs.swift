@@ -41,18 +41,6 @@ extension Int32: PostgresEncodable, PostgresDecodable {
     }
 }
 
-/// `smallint`.
-extension Int16: PostgresEncodable, PostgresDecodable {
-    package static var parameterType: PostgresType { .smallint }
-    package static var decodedName: String { "Int16" }
-    package var parameter: Parameter { .binary(.smallint, bigEndianBytes(of: self)) }
-
-    package init(_ cell: Cell) throws(DecodingFailure) {
-        guard cell.type == .smallint else { throw .unsupportedType }
-        self = try cell.integer(Int16.self)
-    }
-}
-
 extension Bool: PostgresEncodable, PostgresDecodable {
     package static var parameterType: PostgresType { .boolean }
     package static var decodedName: String { "Bool" }

@@ -21,14 +21,26 @@ package struct Timestamp: Hashable, Comparable, Sendable {
 
 extension Timestamp: CustomStringConvertible {
     /// ISO 8601 in UTC, such as `2026-02-28T23:59:59.000001Z`; years before 1 are written as 0, -1, ….
-    package var description: String {
+    package var description: String { text { padded($0, 4) } }
+
+    /// The text that the server reads as this point in time. It differs from the ``description`` for years before 1: `0044-03-15T12:00:00.000000Z BC`.
+    package var textOfServer: String {
+        var isBeforeChrist = false
+        let text = text { year in
+            isBeforeChrist = year < 1
+            return padded(isBeforeChrist ? 1 - year : year, 4)
+        }
+        return isBeforeChrist ? text + " BC" : text
+    }
+
+    private func text(year: (Int64) -> String) -> String {
         if self == .infinity { return "infinity" }
         if self == .negativeInfinity { return "-infinity" }
         let microsecondsPerDay: Int64 = 86_400_000_000
         let (day, time) = floorDivide(microsecondsSinceEpoch, microsecondsPerDay)
         let date = civilDate(daysSinceEpoch: day)
         let (seconds, microseconds) = time.quotientAndRemainder(dividingBy: 1_000_000)
-        return padded(date.year, 4) + "-" + padded(date.month, 2) + "-" + padded(date.day, 2) + "T"
+        return year(date.year) + "-" + padded(date.month, 2) + "-" + padded(date.day, 2) + "T"
             + padded(seconds / 3600, 2) + ":" + padded(seconds / 60 % 60, 2) + ":" + padded(seconds % 60, 2) + "."
             + padded(microseconds, 6) + "Z"
     }

@@ -2,7 +2,7 @@ internal import LibPQ
 
 /// The SQL that records migrations. `up` runs the same text that `plan --sql` prints.
 ///
-/// All statements run with `search_path = pg_catalog`.
+/// All statements run with `search_path = pg_catalog, pg_temp`.
 enum MigrationQueries {
     /// Begins a migration's transaction. The isolation level is explicit, because a snapshot that is older than the lock
     /// would not show what another migrator has just applied.

@@ -8,7 +8,7 @@ extension Migrator {
     /// schemas in the database. ``up(willApply:willWait:)`` does not need the second right if the schema exists.
     ///
     /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)``, ``MigrationError/drifted(_:)``,
-    ///   ``MigrationError/newer(_:)``, ``MigrationError/refused(at:by:)`` or ``MigrationError/database(_:)``.
+    ///   ``MigrationError/newer(_:)``, ``MigrationError/refused(at:by:)``, ``MigrationError/standby``, and what ``reading(_:)`` throws.
     /// - Returns: The differences; nil if migrations are pending, because then nothing can be compared.
     package func verify() async throws(MigrationError) -> SchemaComparison? {
         guard try await !statusForMigrating().isBehind() else { return nil }

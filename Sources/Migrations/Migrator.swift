@@ -20,14 +20,14 @@ package struct Migrator: Sendable {
     /// Compares the set with the database. It only reads. A superuser reads nothing if the schema has objects of owners whom it
     /// does not trust: even reading a table can run code of its owner.
     ///
-    /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
+    /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)``, and what ``reading(_:)`` throws.
     package func status() async throws(MigrationError) -> MigrationStatus {
         try await status(trusting: .everybodyUnlessSuperuser)
     }
 
     /// The same as ``status()``, but no role trusts other owners. Triggers are ignored, because they don't run when a table is read.
     ///
-    /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
+    /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)``, and what ``reading(_:)`` throws.
     func statusForMigrating() async throws(MigrationError) -> MigrationStatus {
         try await status(trusting: .grantedRolesAndTriggers)
     }
@@ -35,7 +35,7 @@ package struct Migrator: Sendable {
     /// Makes sure that a superuser's connection runs no code of the owners of these tables with its rights. It reads a table of schema
     /// `brocot`, so ``versionState()`` or ``status()`` must have found the present schema before.
     ///
-    /// - Throws: ``MigrationError/foreignTables(_:role:)``; ``MigrationError/database(_:)``.
+    /// - Throws: ``MigrationError/foreignTables(_:role:)``, and what ``reading(_:)`` throws.
     package func refuseForeignTablesAsSuperuser(_ tables: UsedTables) async throws(MigrationError) {
         try await reading { connection throws in
             guard try Self.isSuperuser(on: connection) else { return }
@@ -129,7 +129,7 @@ package struct Migrator: Sendable {
     /// Runs `body` in a read-only transaction. Each command begins with such a transaction, so the encoding is checked
     /// here.
     ///
-    /// - Throws: Also ``MigrationError/unsupportedEncoding(_:)``.
+    /// - Throws: ``MigrationError/unsupportedEncoding(_:)``, ``MigrationError/cancelled``, ``MigrationError/database(_:)``, and what `body` throws.
     func reading<Value: Sendable>(
         _ body: @Sendable (isolated Connection) throws -> Value
     ) async throws(MigrationError) -> Value {
@@ -155,7 +155,7 @@ package struct Migrator: Sendable {
     /// are not compared, as ``status()`` does, so nothing of them is sent. A superuser reads nothing if the schema has objects of owners
     /// whom it does not trust.
     ///
-    /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)`` or ``MigrationError/database(_:)``.
+    /// - Throws: ``MigrationError/foreignObjects(_:isFirstRun:)``, and what ``reading(_:)`` throws.
     package func versionState() async throws(MigrationError) -> SchemaState {
         let version: Int = try await reading { connection throws in
             try Self.refuseForeignObjects(trusting: .everybodyUnlessSuperuser, on: connection)
@@ -170,7 +170,7 @@ package struct Migrator: Sendable {
     /// Whether the database has the set's latest version. This is one small query, cheap enough to repeat. It waits for a lock for
     /// `lockTimeout`.
     ///
-    /// - Throws: ``MigrationError/database(_:)``.
+    /// - Throws: What ``reading(_:)`` throws.
     package func isAtLatestVersion() async throws(MigrationError) -> Bool {
         do {
             let version: Int = try await reading { connection throws in

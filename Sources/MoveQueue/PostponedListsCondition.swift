@@ -25,10 +25,13 @@ struct PostponedListsCondition {
     func includes(_ row: SQL, column: SQL = "list") -> SQL {
         let table = includesTable("\(row).ordered_table")
         guard !postponed.lists.isEmpty else { return table }
-        let list: SQL = "(\(row).ordered_table, \(row).\(column)) IN (SELECT postponed.ordered_table, postponed.list FROM postponed)"
+        let list: SQL =
+            "(\(row).ordered_table, \(row).\(column)) IN (SELECT postponed.ordered_table, postponed.list FROM postponed)"
         return postponed.tables.isEmpty ? "(\(list))" : "(\(table) OR \(list))"
     }
 
     /// The condition that all lists of a table are left out.
-    func includesTable(_ name: SQL) -> SQL { postponed.tables.isEmpty ? "false" : "(\(name) = ANY (\(postponed.tables)))" }
+    func includesTable(_ name: SQL) -> SQL {
+        postponed.tables.isEmpty ? "false" : "(\(name) = ANY (\(postponed.tables)))"
+    }
 }

@@ -51,7 +51,8 @@ extension OrderingError {
         switch self {
         case .unsupportedKeyType, .missingColumn, .triggerOfOtherOrder, .untrustedOwner: true
         case .database(let error): error.concernsTable
-        case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked, .tookTooLong, .invalidStoredRank, .ranksOutOfOrder,
+        case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked, .tookTooLong, .invalidStoredRank,
+            .ranksOutOfOrder,
             .readingDoesNotSettle:
             false
         }

@@ -48,10 +48,14 @@ package struct SystemdNotifier: Service {
         return .microseconds(limit)
     }
 
+    /// The pause between two signs of life: a third of the time that systemd waits for one, and 5 seconds at most.
+    package static func pauseBetweenSigns(_ watchdog: Duration?) -> Duration {
+        min(watchdog.map { $0 / 3 } ?? .seconds(5), .seconds(5))
+    }
+
     package func run() async throws {
         await cancelWhenGracefulShutdown {
-            // Three signs of life in the time that systemd waits.
-            let pause = min(watchdog.map { $0 / 3 } ?? .seconds(5), .seconds(5))
+            let pause = Self.pauseBetweenSigns(watchdog)
             var (isReady, status, nextSign) = (false, "", ContinuousClock.now)
             while !Task.isCancelled {
                 var message = ""

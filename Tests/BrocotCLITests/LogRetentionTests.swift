@@ -34,10 +34,9 @@ import Testing
     func statement() async throws {
         let connection = try await TestDatabase.current.connect()
         try await LoggedRequests.insert(agesInDays: [9, 8, 5, 3, 0], on: connection)
-        let page = try Repository.text(of: "docs/operations.md")
-        let section = try #require(page.components(separatedBy: "\n## How long things are kept\n").last)
-        let block = section.components(separatedBy: "```sql\n")[1].components(separatedBy: "```")[0]
-        try await connection.execute(script: block)
+        let statements = try Repository.statements(
+            ofSection: "How long things are kept", in: "docs/operations.md")
+        try await connection.execute(script: try #require(statements.first))
         #expect(try await LoggedRequests.ids(on: connection) == [3, 4, 5])
         #expect(try await connection.query("SELECT FROM brocot.idempotency_keys").count == 3)
     }

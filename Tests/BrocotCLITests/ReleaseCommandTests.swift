@@ -73,6 +73,8 @@ import Testing
         #expect(other.exitCode == 2 && other.errors.contains("public.cards is not an ordered table"))
         #expect(try await held(connection).count == 3)
         #expect(try await BrocotProcess.run("release", "--all", "--reject", "--table", "items").exitCode == 0)
+        let none = try await BrocotProcess.run("release", "--all", "--reject")
+        #expect(none.exitCode == 0 && none.errors.contains("Released 0 lists."))
         #expect(try await held(connection) == [])
         try await drain(expecting: 0)
     }

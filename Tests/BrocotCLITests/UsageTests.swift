@@ -1,21 +1,33 @@
+import ArgumentParser
 import Subprocess
 import TestLimit
 import TestPostgres
 import Testing
 
+@testable import BrocotCLI
+
 @Suite("Command line", .usualTimeLimit) struct UsageTests {
-    /// The commands that need a database, with their arguments.
-    private static let commands = [
-        "attach", "check", "daemon", "detach", "doctor", "grant", "import", "migrate up", "migrate status",
-        "migrate plan", "migrate verify", "pause", "release", "resume", "retry", "show", "status",
-    ]
+    /// The commands that start a server of their own.
+    private static let commandsWithServer = ["demo", "dev"]
+    /// The commands that need a database, with the commands within them, such as `migrate up`.
+    private static let commands = names(of: BrocotCommand.configuration.subcommands).filter {
+        !commandsWithServer.contains($0)
+    }
+
+    private static func names(of commands: [any ParsableCommand.Type]) -> [String] {
+        commands.flatMap { command in
+            let (name, inner) = (command.configuration.commandName ?? "", command.configuration.subcommands)
+            return inner.isEmpty ? [name] : names(of: inner).map { "\(name) \($0)" }
+        }
+    }
 
     @Test("The help begins with examples and lists every command")
     func help() async throws {
         let help = try await BrocotProcess.run("--help", databaseURL: "")
         #expect(help.exitCode == 0)
         #expect(help.output.split(separator: "\n").dropFirst().first == "EXAMPLES:")
-        let names = Set(Self.commands.compactMap { $0.split(separator: " ").first }).union(["dev", "demo"])
+        let names = Set(Self.commands.map { String($0.prefix { $0 != " " }) }).union(
+            Self.commandsWithServer)
         for command in names { #expect(help.output.contains("\n  \(command) "), "\(help.output)") }
     }
 

@@ -37,6 +37,7 @@ struct LibraryKeyTests {
         try await fixture.client.place("a", .last, in: ListIdentifier(8), from: list)
         try await fixture.client.place(["a"], .last, in: "l", from: 8)
         #expect(try await fixture.items(of: "l") == ["a"])
+        for source in [list.itemKey, "8"] { #expect(try await fixture.items(of: source) == []) }
     }
 
     @Test("A caller that deallocates all prepared statements does not make the next call fail") func deallocation()

@@ -104,7 +104,9 @@ struct LibraryTransactionTests {
         }
     }
 
-    @Test("Points in time are bound and read", arguments: [0, 1_770_000_000.123456, -62_000_000_000, 64_000_000_000])
+    @Test(
+        "Points in time are bound and read",
+        arguments: [0, 1_770_000_000.123456, -62_000_000_000, -62_135_769_600, -100_000_000_000, 64_000_000_000])
     func dates(seconds: Double) async throws {
         let fixture = try await LibraryFixture()
         let date = Date(timeIntervalSince1970: seconds)
@@ -150,6 +152,9 @@ struct LibraryTransactionTests {
         }
         #expect(error?.sqlState == "55P03")
         #expect(error?.canBeRepeated == true)
+        try await fixture.connection.execute(script: "ROLLBACK")
+        try await fixture.client.place(["a"], .last, in: "list")
+        #expect(try await fixture.items(of: "list") == ["a"])
     }
 
     @Test("A refused statement has its SQLSTATE and constraint")
@@ -236,7 +241,9 @@ struct LibraryTransactionTests {
             try transaction.place(["a"], .last, in: "two", from: "one")
             try transaction.place(["a"], .last, in: "three", from: "two")
         }
-        #expect(try await fixture.items(of: "three") == ["a"])
+        for (list, items) in [("one", ["b"]), ("two", []), ("three", ["a"])] {
+            #expect(try await fixture.items(of: "\(list)") == items)
+        }
     }
 
     @Test("Locks are taken in the order of their keys, and kept until the end of the transaction")

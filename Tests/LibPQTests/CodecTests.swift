@@ -27,9 +27,6 @@ import Testing
         for value in [0, -1, Int32.max, .min] {
             try await expectRoundTrip(value, as: "'\(value)'::integer", on: connection)
         }
-        for value in [0, -1, Int16.max, .min] {
-            try await expectRoundTrip(value, as: "'\(value)'::smallint", on: connection)
-        }
         for value in [true, false] { try await expectRoundTrip(value, as: "\(value)", on: connection) }
     }
 

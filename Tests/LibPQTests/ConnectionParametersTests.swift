@@ -148,7 +148,11 @@ import Testing
 
     @Test(
         "A list of hosts that only libpq can judge is left to libpq",
-        arguments: ["host=one,two port=1,2,3", "host=one,two hostaddr=10.0.0.1", "host=one"])
+        arguments: [
+            "host=one,two port=1,2,3", "host=one,two hostaddr=10.0.0.1", "host=one", "host=one,,two",
+            "host=one,two port=1,",
+            "host=one,two hostaddr=10.0.0.1,",
+        ])
     func listForLibPQ(_ url: String) throws {
         let parameters = try ConnectionParameters(url: url)
         #expect(parameters.attempts().map { $0["host"] } == [parameters["host"]])

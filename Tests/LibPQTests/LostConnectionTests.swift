@@ -30,6 +30,13 @@ import Testing
         }
     }
 
+    @Test("libpq's hints, which begin with a tab, are no part of a message") func hintsOfLibpq() async throws {
+        let (connection, proxy) = try await connectThroughProxy()
+        proxy.close()
+        let error = try await postgresError { try await connection.execute("SELECT 1") }
+        #expect(error.isConnectionLost && !error.message.contains("\t"), "\(error)")
+    }
+
     @Test("A session that was ended is reported as lost, and stays lost") func endedSession() async throws {
         let connection = try await connect()
         let administrator = try await connect()
@@ -158,5 +165,35 @@ import Testing
         let rows = try await connection.query("SELECT 'still here'")
         await connection.close()
         #expect(try rows[0].decode(0) == "still here")
+    }
+
+    @Test("A session that ends during its single statement has changed nothing, also after a DEALLOCATE")
+    func endedAfterDeallocate()
+        async throws
+    {
+        let connection = try await connect()
+        let sleep: SQL = "SELECT pg_sleep(0)"
+        _ = try await connection.run { connection in try connection.transaction(of: sleep) }
+        try await connection.execute(script: "DEALLOCATE ALL")
+        _ = try await connection.run { connection in try connection.transaction(of: sleep) }
+        let error = try await postgresError {
+            try await connection.run { connection in
+                _ = try connection.transaction(of: "SELECT pg_terminate_backend(pg_backend_pid(), 0), pg_sleep(60)")
+            }
+        }
+        #expect(error.code == .connectionLost && error.sqlState == .adminShutdown)
+    }
+
+    @Test("A COMMIT that was never sent is no unknown outcome") func commitNeverSent() async throws {
+        let (connection, observer) = (try await connect(), try await connect())
+        let error = try await postgresError {
+            try await connection.run { connection in
+                try connection.transaction { connection in
+                    _ = try? connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+                }
+            }
+        }
+        #expect(error.code == .connectionLost)
+        #expect(try await observer.query("SELECT 1").count == 1)
     }
 }

@@ -24,46 +24,25 @@ struct StalePreparationTests {
         #expect(await connection.transactionStatus == .idle)
     }
 
-    @Test("A session that ends during its single statement has changed nothing, also after a DEALLOCATE")
-    func endedAfterDeallocate()
-        async throws
-    {
+    @Test("A statement that a trigger refuses as not supported is sent once, and stays prepared")
+    func refusedByTrigger() async throws {
         let connection = try await connect()
-        let sleep: SQL = "SELECT pg_sleep(0)"
-        _ = try await connection.run { connection in try connection.transaction(of: sleep) }
-        try await connection.execute(script: "DEALLOCATE ALL")
-        _ = try await connection.run { connection in try connection.transaction(of: sleep) }
-        let error = try await postgresError {
-            try await connection.run { connection in
-                _ = try connection.transaction(of: "SELECT pg_terminate_backend(pg_backend_pid(), 0), pg_sleep(60)")
+        try await connection.execute(
+            script: """
+                CREATE SEQUENCE attempts; CREATE TABLE refused (number bigint);
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    PERFORM nextval('attempts'); RAISE feature_not_supported;
+                END $$;
+                CREATE TRIGGER refuse BEFORE INSERT ON refused FOR EACH ROW EXECUTE FUNCTION refuse();
+                """)
+        for _ in 1...3 {
+            let error = try await postgresError {
+                try await connection.run { _ = try $0.transaction(of: "INSERT INTO refused VALUES (1)") }
             }
+            #expect(error.sqlState == .featureNotSupported)
         }
-        #expect(error.code == .connectionLost && error.sqlState == .adminShutdown)
-    }
-
-    @Test("A COMMIT that was never sent is no unknown outcome") func commitNeverSent() async throws {
-        let (connection, observer) = (try await connect(), try await connect())
-        let error = try await postgresError {
-            try await connection.run { connection in
-                try connection.transaction { connection in
-                    _ = try? connection.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-                }
-            }
-        }
-        #expect(error.code == .connectionLost)
-        #expect(try await observer.query("SELECT 1").count == 1)
-    }
-
-    @Test(
-        "No line of the server's text begins at the left margin", .commonDatabase,
-        arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"])
-    func indentsServerText(lineEnd: String) async throws {
-        let connection = try await connect()
-        let error = try await postgresError {
-            try await connection.execute("SELECT 1 / 0, \("first\(lineEnd)forged")::bigint")
-        }
-        #expect(error.description.contains("forged"))
-        let lines = error.description.unicodeScalars.split { "\n\r\u{85}\u{2028}\u{2029}".unicodeScalars.contains($0) }
-        #expect(!lines.contains { String($0).hasPrefix("forged") }, "\(error)")
+        #expect(try await connection.query("SELECT last_value FROM attempts").single().decode(0, as: Int64.self) == 3)
+        let prepared = try await connection.query("SELECT FROM pg_prepared_statements WHERE statement LIKE '%refused%'")
+        #expect(prepared.count == 1)
     }
 }

@@ -43,18 +43,16 @@ import Testing
         #expect(error.sqlState == .checkViolation)
         #expect(error.sqlState?.classCode == "23")
         #expect(error.schema == "shop")
-        #expect(error.table == "orders")
         #expect(error.constraint == "number_is_positive")
         #expect(error.detail == "Failing row contains (-1).")
         #expect(!error.isConnectionLost)
         #expect(error.description.contains("(SQLSTATE 23514)\nDetail: Failing row contains (-1)."))
         let raised = try await postgresError {
             try await connection.execute(
-                script: "DO $$ BEGIN RAISE EXCEPTION 'no' USING HINT = 'try yes', COLUMN = 'answer'; END $$")
+                script: "DO $$ BEGIN RAISE EXCEPTION 'no' USING HINT = 'try yes'; END $$")
         }
         #expect(raised.message == "no")
         #expect(raised.hint == "try yes")
-        #expect(raised.column == "answer")
         #expect(raised.context?.contains("RAISE") == true)
         let misspelt = try await postgresError { try await connection.execute("SELECT nothing") }
         #expect(misspelt.position == 8)
@@ -199,5 +197,18 @@ import Testing
         #expect(recorder.entries.map(\.level) == [.notice, .warning, .info])
         #expect(recorder.entries.map(\.message) == ["a notice", "a warning", "a word"])
         #expect(recorder.entries[0].metadata == ["sqlstate": "00000", "hint": "a hint", "detail": "a detail"])
+    }
+
+    @Test(
+        "No line of the server's text begins at the left margin",
+        arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"])
+    func indentsServerText(lineEnd: String) async throws {
+        let connection = try await connect()
+        let error = try await postgresError {
+            try await connection.execute("SELECT 1 / 0, \("first\(lineEnd)forged")::bigint")
+        }
+        #expect(error.description.contains("forged"))
+        let lines = error.description.unicodeScalars.split { "\n\r\u{85}\u{2028}\u{2029}".unicodeScalars.contains($0) }
+        #expect(!lines.contains { String($0).hasPrefix("forged") }, "\(error)")
     }
 }

@@ -235,7 +235,8 @@ struct MisbehavingTriggerTests {
             let failure = await #expect(throws: BatchFailure.self) {
                 _ = try await session.run { connection throws(BatchFailure) in
                     try transaction.run(
-                        BatchTask(scope: scope, postponed: .none, limits: BatchLimits()), ReadProgress(), on: connection)
+                        BatchTask(scope: scope, postponed: .none, limits: BatchLimits()), ReadProgress(), on: connection
+                    )
                 }
             }
             #expect(failure?.error.isConnectionLost == true)

@@ -94,7 +94,8 @@ struct QueuePlanTests {
     private func choosingOldest(_ plans: QueuePlans) async throws {
         try await plans.expect(
             ["move_requests_pkey"], "choosing the lists of the oldest requests",
-            in: QueueStatements.claimOldest(lists: 10, .init(partners: 0, locks: 256), postponed: .none, ReadProgress()))
+            in: QueueStatements.claimOldest(lists: 10, .init(partners: 0, locks: 256), postponed: .none, ReadProgress())
+        )
         try await plans.expect(
             ["move_requests_pkey", "move_requests_by_list", "move_requests_by_from_list"],
             "choosing the lists of the oldest requests beside postponed lists",

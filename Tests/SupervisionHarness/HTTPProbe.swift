@@ -45,7 +45,7 @@ package struct HTTPProbe: Sendable {
         try await wait(for: "/readyz", port: port) { $0.status == 200 }
     }
 
-    /// The value of a metric without labels.
+    /// The value of a metric, whose name contains its labels if it has any.
     package static func metric(_ name: String, port: UInt16) async throws -> Double {
         let lines = try await get("/metrics", port: port).body.split(separator: "\n")
         guard let line = lines.first(where: { $0.hasPrefix("\(name) ") }),
@@ -95,6 +95,7 @@ package struct HTTPProbe: Sendable {
                 let count = recv(descriptor, &buffer, buffer.count, 0)
                 // A stop of this process ends the wait.
                 if count < 0, errno == EINTR { continue }
+                guard count >= 0 else { throw Failure(description: "the answer was cut off: error \(errno)") }
                 guard count > 0 else { return String(decoding: answer, as: UTF8.self) }
                 answer += buffer[..<count]
             }

@@ -40,7 +40,14 @@ import Testing
         #expect(receiver.received() == ["STOPPING=1", "STATUS=Stopping"], "no sign of life was asked for")
     }
 
-    @Test("Signs of life are sent as long as the service makes progress, three in the time that systemd waits")
+    @Test("Three signs of life are due in the time that systemd waits, and one every 5 seconds at least")
+    func pauseBetweenSigns() {
+        #expect(SystemdNotifier.pauseBetweenSigns(.seconds(12)) == .seconds(4))
+        #expect(SystemdNotifier.pauseBetweenSigns(.seconds(60)) == .seconds(5))
+        #expect(SystemdNotifier.pauseBetweenSigns(nil) == .seconds(5))
+    }
+
+    @Test("Signs of life are sent as long as the service makes progress")
     func signsOfLife() async throws {
         let receiver = try NotifyReceiver(at: Self.unusedAddress())
         let isStuck = Flag()

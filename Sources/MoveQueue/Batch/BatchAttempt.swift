@@ -86,7 +86,8 @@ struct BatchAttempt {
             return report
         }
         let batch = ClosedBatch(
-            pending, in: claim.locked, waiting: Set(claim.waiting), leftOut: Set(claim.lockedByOthers + postponed.lists),
+            pending, in: claim.locked, waiting: Set(claim.waiting),
+            leftOut: Set(claim.lockedByOthers + postponed.lists),
             limit: queue.limits.requestsPerList)
         report.undecided = batch.undecided
         guard !batch.requests.isEmpty else { return report }

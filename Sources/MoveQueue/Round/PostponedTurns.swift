@@ -107,7 +107,8 @@ struct PostponedTurns: Sendable {
     mutating func noteFailures(of report: BatchReport, _ retry: Retry?, at now: ContinuousClock.Instant) {
         for failure in report.decisions.failures {
             postponed.noteFailure(
-                of: [failure.list], isCostly: failure.error.isCostly, concernsTable: failure.error.concernsTable, at: now)
+                of: [failure.list], isCostly: failure.error.isCostly, concernsTable: failure.error.concernsTable,
+                at: now)
         }
         let suspected = report.decisions.suspected
         guard case .lists(let lists) = retry, case let tried = lists.filter(suspected.contains), !tried.isEmpty else {

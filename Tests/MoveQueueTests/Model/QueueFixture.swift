@@ -65,7 +65,8 @@ struct QueueFixture {
     ) async throws -> BatchReport {
         let transaction = QueueTransaction(QueueConfiguration(), sizes: KnownListSizes())
         return try await (other ?? connection).run { connection throws(BatchFailure) in
-            try transaction.run(BatchTask(scope: scope, postponed: .none, limits: limits), ReadProgress(), on: connection)
+            try transaction.run(
+                BatchTask(scope: scope, postponed: .none, limits: limits), ReadProgress(), on: connection)
         }
     }
 
