@@ -136,7 +136,9 @@ struct CheckCommand: CancellableCommand {
             report.tables[report.tables.count - 1].fail(failure)
             if !json { Stream.output.printText("\(name.printable): \(failure.text.printable)") }
         } else if !json, outcome.findings.isRepairable {
-            Stream.output.printText("\(name.printable): repaired")
+            let rights =
+                outcome.findings.createsColumns ? ". Now run brocot grant again for each role: columns are new" : ""
+            Stream.output.printText("\(name.printable): repaired\(rights)")
         }
         return CheckOutcome(findings: outcome.findings, failure: outcome.failure)
     }

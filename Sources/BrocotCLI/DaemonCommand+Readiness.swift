@@ -82,9 +82,10 @@ extension DaemonCommand {
 }
 
 extension PostgresError {
-    /// Whether waiting may help: the server went away, is starting, or can't be reached, or a table is locked.
+    /// Whether waiting may help: the server went away, is starting, or can't be reached, or a table is locked. Also while all hosts are standbys:
+    /// the URL asks for a primary then, and one of the hosts may be promoted.
     fileprivate var isTemporary: Bool {
-        sqlState == .lockNotAvailable
+        sqlState == .lockNotAvailable || connectionFailure == .standby
             || isConnectionLost && !isForbiddenByPooler
                 && (code != .connectionFailed || connectionFailure?.isTemporary == true)
     }

@@ -127,7 +127,7 @@ struct DaemonCommand: AsyncParsableCommand {
             guard let status = ExitStatus(of: error) else { throw error }
             // With a JSON log, the reason is a line of the log, so that programs can read it.
             if settings.log.format.value == .json {
-                logger.critical("\(error)")
+                logger.critical("\(error)", metadata: Main.advice(after: error).map { ["next_step": "\($0)"] })
             } else {
                 output.printLine(Main.explanation(of: error).printableLines) {
                     "brocot: \(LogOutput.notice(ofLostLines: $0))"

@@ -21,6 +21,9 @@ final class LogOutput: Sendable {
     private let patience: Duration
     private let state = Mutex(State())
 
+    /// Errors of a file that can't grow at present.
+    private static let errorsOfDisk = [ENOSPC, EDQUOT, EFBIG, EIO]
+
     /// The longest text that a pipe takes at once after poll(2) has called it writable.
     private static let longestPart = 4_096
 
@@ -50,7 +53,7 @@ final class LogOutput: Sendable {
 
     /// The text of a warning for people.
     static func notice(ofLostLines count: Int) -> String {
-        "\(count == 1 ? "1 line of the log was lost" : "\(count) lines of the log were lost"), because standard error was not read in time"
+        "\(count == 1 ? "1 line of the log was lost" : "\(count) lines of the log were lost"), because standard error was not read in time, or its disk is full"
     }
 
     /// Returns false if the reader does not take the line. A line that can never be written, because the reader is gone, is dropped without
@@ -74,7 +77,7 @@ final class LogOutput: Sendable {
 
     /// Writes as much as is possible at once.
     ///
-    /// - Returns: The number of written bytes; 0 if nothing could be written until the deadline; -1 if nothing can ever be written.
+    /// - Returns: The number of written bytes; 0 if nothing could be written until the deadline, or at present; -1 if nothing can ever be written.
     private func writePart(of bytes: ArraySlice<UInt8>, until deadline: ContinuousClock.Instant) -> Int {
         while true {
             var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
@@ -85,6 +88,7 @@ final class LogOutput: Sendable {
                     write(descriptor, $0.baseAddress, $0.count)
                 }
                 guard count < 0 else { return count }
+                guard !Self.errorsOfDisk.contains(errno) else { return 0 }
                 guard errno == EINTR || errno == EAGAIN else { return -1 }
             }
             guard .now < deadline else { return 0 }

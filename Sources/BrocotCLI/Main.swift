@@ -65,22 +65,34 @@ enum Main {
     }
 
     private static let adviceAfterCancellation = """
-        Hint: If nobody cancelled the statement, statement_timeout is too short here. Give the role a longer one: \
+        If nobody cancelled the statement, statement_timeout is too short here. Give the role a longer one: \
         ALTER ROLE … SET statement_timeout = '1min'
         """
 
     private static let adviceAfterLockTimeout = """
-        Hint: Another session keeps a table or the list locked. For a table, brocot doctor names the session: see table locks
+        Another session keeps a table or the list locked. For a table, brocot doctor names the session: see table locks
         """
+
+    /// Time-outs of the server that end the session.
+    private static let adviceAfterEndOfSession = """
+        transaction_timeout or idle_in_transaction_session_timeout is too short here. Give the role a longer one, for example: \
+        ALTER ROLE … SET transaction_timeout = '1min'
+        """
+
+    /// What to do after an error of the server; nil if only the error itself says it.
+    static func advice(after error: any Error) -> String? {
+        switch Connection.serverError(in: error)?.sqlState {
+        case .queryCanceled?: adviceAfterCancellation
+        case .lockNotAvailable?: adviceAfterLockTimeout
+        case .transactionTimeout?, .idleInTransactionTimeout?: adviceAfterEndOfSession
+        default: nil
+        }
+    }
 
     /// What a person reads of an error with an exit status of its own, on one or several lines.
     static func explanation(of error: any Error) -> String {
         let reason = "brocot: \((error as? AttachError)?.printable ?? "\(error)")"
-        return switch Connection.serverError(in: error)?.sqlState {
-        case .queryCanceled?: "\(reason)\n\(adviceAfterCancellation)"
-        case .lockNotAvailable?: "\(reason)\n\(adviceAfterLockTimeout)"
-        default: reason
-        }
+        return advice(after: error).map { "\(reason)\nHint: \($0)" } ?? reason
     }
 
     private static func report(_ error: any Error) -> ExitStatus {

@@ -36,14 +36,14 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         let database = try await connection.connect(answerTimeout: ConnectionOptions.answerTimeoutOfReaders)
-        let status = try await database.advisingGrant(.requester) {
+        let (status, isStandby) = try await database.advisingGrant(.requester) {
             try await database.requireSchema()
             return try await database.run { connection throws(PostgresError) in
-                try QueueStatus.read(on: connection)
+                (try QueueStatus.read(on: connection), try connection.isStandby())
             }
         }
         try json
             ? Stream.output.printUnchanged(encoded(status))
-            : Stream.output.printText(StatusText(status, limit: limit).text)
+            : Stream.output.printText(StatusText(status, isOfStandby: isStandby, limit: limit).text)
     }
 }

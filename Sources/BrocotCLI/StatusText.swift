@@ -3,10 +3,12 @@ import Administration
 /// The text of `brocot status` for people.
 struct StatusText {
     private let status: QueueStatus
+    private let isOfStandby: Bool
     private let limit: Int
 
-    init(_ status: QueueStatus, limit: Int) {
+    init(_ status: QueueStatus, isOfStandby: Bool, limit: Int) {
         self.status = status
+        self.isOfStandby = isOfStandby
         self.limit = limit
     }
 
@@ -31,6 +33,7 @@ struct StatusText {
     }
 
     private var daemons: String {
+        guard !isOfStandby else { return "connected to the primary, and not seen on this standby" }
         guard status.daemons.isEmpty else { return LiveDaemon.summary(of: status.daemons) }
         return status.pending == 0 ? "none" : "none, and requests wait. Start one: brocot daemon"
     }

@@ -156,7 +156,8 @@ extension Connection {
             .connectionLost, "the server has not answered for \(limit.inSeconds): closing the connection",
             hint: """
                 A pooler or proxy between this program and the server may have lost the connection, or the pooler may have no \
-                connection left (default_pool_size of PgBouncer).
+                connection left (default_pool_size of PgBouncer). If it was COMMIT, it may wait for a synchronous standby that is gone: see \
+                commits of brocot doctor.
                 """,
             isConnectionLost: true)
     }

@@ -107,6 +107,10 @@ private func hint(after sqlState: SQLState?, _ message: String, _ parameters: Co
         connection for each worker and one more, and another one for moments.
         """
     // The server refuses a setting in `options` with the same SQLSTATE.
+    case _ where message.contains("is not currently accepting connections"):
+        "As a superuser: ALTER DATABASE \(parameters.effectiveValue("dbname").map(quoteIdentifier) ?? "…") ALLOW_CONNECTIONS true"
+    case _ where message.contains("Hot standby mode is disabled") || message.contains("hot standby mode is disabled"):
+        "This server is a standby that accepts no connections. Connect to the primary."
     case .insufficientPrivilege? where message.contains("for database "):
         "As the database's owner: \(parameters.connectCommand)"
     default: PoolerRefusal(sqlState, message)?.hint
@@ -120,7 +124,12 @@ private func hint(
     case .unreachable:
         "Is the server running, and are host and port right? Tried: \(parameters.summary)."
             + (parameters.adviceWithoutServer.map { "\n\($0)" } ?? "")
-    case .authenticationFailed: "Check user and password (URL, PGPASSWORD or ~/.pgpass), and the server's pg_hba.conf."
+    case .authenticationFailed where message.contains("is not permitted to log in"):
+        "Let the role log in: ALTER ROLE \(parameters.effectiveValue("user").map(quoteIdentifier) ?? "…") LOGIN."
+    case .authenticationFailed:
+        """
+        Check user and password (URL, PGPASSWORD or ~/.pgpass), whether the password has expired (VALID UNTIL), and the server's pg_hba.conf.
+        """
     case .noSuchDatabase: "Create the database, or name another. Tried: \(parameters.summary)."
     case .standby where message.contains("session is read-only"):
         """

@@ -35,6 +35,8 @@ extension SQLState {
     package static let uniqueViolation = SQLState(rawValue: "23505")
     package static let readOnlyTransaction = SQLState(rawValue: "25006")
     package static let invalidStatementName = SQLState(rawValue: "26000")
+    package static let idleInTransactionTimeout = SQLState(rawValue: "25P03")
+    package static let transactionTimeout = SQLState(rawValue: "25P04")
     static let invalidCatalogName = SQLState(rawValue: "3D000")
     package static let serializationFailure = SQLState(rawValue: "40001")
     package static let deadlockDetected = SQLState(rawValue: "40P01")

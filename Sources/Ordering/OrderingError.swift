@@ -59,7 +59,7 @@ extension OrderingError: CustomStringConvertible {
             "column \(column) of \(table) has type \(type); keys are \(KeyType.names)"
         case .missingColumn(let table, let relation, let column):
             "ordered table \(table) is registered, but there is no table \(relation) with a column "
-                + "\(column) (a view is not a table); restore it, or run brocot detach"
+                + "\(column) (a view is not a table). Run brocot check: it says what to do"
         case .triggerOfOtherOrder(let table, let function):
             "\(table) has the triggers of another order: one calls brocot.\(quoteIdentifier(function)), which would undo each move. The table "
                 + "has got the name of another table. Run brocot check"

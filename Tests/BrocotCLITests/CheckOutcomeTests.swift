@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Failures of brocot check", .usualTimeLimit) struct CheckOutcomeTests {
     private static let names = OrderNames(schema: "public", table: "cards")
-    private static let fine = CheckOutcome(findings: .readable(CheckedTable()))
-    private static let damaged = CheckOutcome(findings: .readable(CheckedTable(damagedRows: 1)))
+    private static let fine = CheckOutcome(findings: .readable(CheckedTable(placeRowsCommand: "")))
+    private static let damaged = CheckOutcome(findings: .readable(CheckedTable(placeRowsCommand: "", damagedRows: 1)))
     private static let unreadable = CheckOutcome(findings: .unreadable("no right"))
     /// Another session has locked the table when it is read.
     private static let locked = CheckOutcome(findings: .locked("locked"))
@@ -17,7 +17,9 @@ import Testing
     private static let lockFailure = TableRepair.Failure(.lockTimeout(step: "make the triggers"), in: names)
     /// A repair would leave something to a person, also without the lock.
     private static let lockedInRepairOfUnfinished = CheckOutcome(
-        findings: .readable(CheckedTable(faults: [OrderFault(message: "not finished", advice: "")], damagedRows: 1)),
+        findings: .readable(
+            CheckedTable(
+                placeRowsCommand: "", faults: [OrderFault(message: "not finished", advice: "")], damagedRows: 1)),
         failure: lockFailure)
 
     private func status(_ outcomes: CheckOutcome..., unregistered: Bool = false, isRepairing: Bool) -> BrocotCLI

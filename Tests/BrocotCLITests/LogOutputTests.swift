@@ -40,6 +40,19 @@ import Testing
         #expect(pipe.drain() == "\nlost: 1\nnext\n")
     }
 
+    @Test("Lines are lost while the disk of the log is full, and the next line is preceded by their number")
+    func fullDisk() throws {
+        let descriptor = open("/dev/full", O_WRONLY | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let output = LogOutput(descriptor, patience: .seconds(60))
+        for line in ["a", "b"] { output.print(line) }
+        let pipe = try LogPipe()
+        dup2(pipe.writing, descriptor)
+        output.print("next")
+        #expect(pipe.drain() == "lost: 2\nnext\n")
+    }
+
     @Test("A long line is written whole if the reader is slower")
     func longLine() async throws {
         let pipe = try LogPipe()

@@ -29,6 +29,7 @@ struct AttachRules {
         try checkRankColumns()
         try checkRegistration()
         try checkIndexes()
+        try checkFunctions()
         return (
             lists.map(\.column) + [item.column],
             OrderColumns(names: names, lists: lists.map(\.key), item: item.key)
@@ -147,7 +148,7 @@ struct AttachRules {
             throw refuse(
                 """
                 column \"\(name)\" is of type \(column.displayedType), which can't be a key\(Self.reason(against: column)). \
-                Keys are \(KeyType.names)
+                Keys are \(KeyType.names)\(table.registered == nil ? "" : ". Change the type or the collation back, or run: \(names.detachCommand)")
                 """)
         }
         if let fault = Self.faultOfType(of: column, owner: table.owner) { throw refuse(fault) }
@@ -276,7 +277,7 @@ struct AttachRules {
                         "It belongs to the order \($0). Choose another name for the rank column with --rank"
                     }
                         ?? """
-                        That table may have been renamed. Rename its index too: ALTER INDEX \(quoteIdentifier(relation.schema)).\
+                        That table may have been renamed. \(adviceOnExchange)Rename its index too: ALTER INDEX \(quoteIdentifier(relation.schema)).\
                         \(quoteIdentifier(index)) RENAME TO \(nameInPartition(of: index).map(quoteIdentifier) ?? "…")
                         """
                 throw refuse(
@@ -290,6 +291,23 @@ struct AttachRules {
                     """
                     : "\"\(index)\" is not an index that Brocot created. Rename or drop it")
         }
+    }
+
+    /// A function of the triggers runs with the rights of its owner, who must be the owner of the registry.
+    private func checkFunctions() throws(AttachError) {
+        guard let (function, owner) = table.functionsOfOthers.min(by: { $0.key < $1.key }) else { return }
+        let name = "brocot.\(quoteIdentifier(function))()"
+        throw refuse(
+            """
+            function \(name) belongs to \(owner), and not to \(table.registryOwner), the owner of brocot.ordered_tables, so INSERTs and UPDATEs can fail. \
+            As a superuser: ALTER FUNCTION \(name) OWNER TO \(quoteIdentifier(table.registryOwner))
+            """)
+    }
+
+    /// Where to read how two attached tables exchange the names of their indexes; empty if there is no other such table.
+    private var adviceOnExchange: String {
+        table.attachedOthersWithTriggers.isEmpty
+            ? "" : "Tables were exchanged: see \"Exchanging attached tables\" in docs/your-own-tables.md. "
     }
 
     /// The name that this index should have, if it is on a partition that had the table's name before; otherwise nil.

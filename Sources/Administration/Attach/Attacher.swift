@@ -61,6 +61,7 @@ package struct Attacher: Sendable {
         }
         guard let found else { return nil }
         try Self.requireOwnTriggers(found)
+        if !droppingColumns { try Self.requireWholeRanks(found) }
         if droppingColumns, let table = found.table, table.isTable {
             try await requireNoDependents(of: found.names, on: table)
         }
@@ -69,6 +70,13 @@ package struct Attacher: Sendable {
 
     /// Makes sure that nothing but the order's own table uses the functions of the triggers, so that they can be dropped at the end.
     private static func requireOwnTriggers(_ found: AttachedOrder) throws(AttachError) {
+        if let other = found.other, found.isOtherAttached {
+            throw .refused(
+                """
+                \(found.names.title) is not the table that was attached: the triggers of this order are on \(other.title), which is attached too. \
+                Tables were exchanged: see "Exchanging attached tables" in docs/your-own-tables.md. Nothing was changed.
+                """)
+        }
         if let other = found.other {
             // An unfinished attach can't continue under the other name.
             let alternative = found.table?.isBeingFilled == true ? "" : ", or: \(other.adviceToDropTriggers)"
@@ -101,6 +109,19 @@ package struct Attacher: Sendable {
         }
     }
 
+    /// Makes sure that another attach can use the ranks. It can't if one or two of the three rank columns are missing.
+    private static func requireWholeRanks(_ found: AttachedOrder) throws(AttachError) {
+        guard let table = found.table, table.isTable else { return }
+        let missing = found.names.rankColumns.filter { table.column($0) == nil }
+        guard (1..<found.names.rankColumns.count).contains(missing.count) else { return }
+        throw .refused(
+            """
+            \(found.names.title) has no column \(missing.map { "\"\($0)\"" }.joined(separator: " and ")). Without it, the ranks can't be used \
+            after the table was detached. If the column was renamed, rename it back. If it was dropped, run first: \(found.names.repairCommand). \
+            To lose the order, add --drop-columns. Nothing was changed.
+            """)
+    }
+
     /// Makes sure that the columns can be dropped at the end. Otherwise nothing may be changed.
     private func requireNoDependents(of names: OrderNames, on table: TableDescription) async throws(AttachError) {
         let columns = names.rankColumns
@@ -126,6 +147,8 @@ package struct Attacher: Sendable {
         var table: TableDescription?
         /// The table that has the order's triggers, if another one has the registered name.
         var other: OrderNames?
+        /// Whether the ``other`` table has an order of its own.
+        var isOtherAttached = false
         var triggersElsewhere: [TableDescription.TriggerElsewhere]
     }
 
@@ -143,6 +166,10 @@ package struct Attacher: Sendable {
         if let place = try TableReader.tablesWithTriggers(of: names, on: connection).first, place != names {
             if order.table?.isTable == true {
                 order.other = place
+                order.isOtherAttached = try RegisteredOrder.attached(on: connection).contains {
+                    let names = $0.definition.names
+                    return (names.schema, names.table) == (place.schema, place.table)
+                }
             } else {
                 order.table = try TableReader.describe(names, at: place, listColumns: columns, on: connection)
             }

@@ -111,7 +111,7 @@ extension CatalogStatements {
     }
 
     /// The columns of ``functions(_:)``.
-    enum FunctionColumn: Int { case name, body, isSecurityDefiner, settings, isExecutable }
+    enum FunctionColumn: Int { case name, body, isSecurityDefiner, settings, isExecutable, otherOwner }
 
     /// The owner of the registry also owns the functions. Only the owner of a partitioned table needs EXECUTE later: the server copies row triggers
     /// to new partitions.
@@ -119,7 +119,8 @@ extension CatalogStatements {
         """
         SELECT function.proname::text, function.prosrc, function.prosecdef, coalesce(function.proconfig, '{}'),
             target.relkind <> 'p' OR target.relowner = registry.relowner
-                OR has_function_privilege(target.relowner, function.oid, 'EXECUTE')
+                OR has_function_privilege(target.relowner, function.oid, 'EXECUTE'),
+            CASE WHEN function.proowner <> registry.relowner THEN pg_get_userbyid(function.proowner)::text END
         FROM pg_proc AS function
         JOIN pg_class AS target ON target.oid = \(relation)::oid
         JOIN pg_class AS registry ON registry.oid = 'brocot.ordered_tables'::regclass

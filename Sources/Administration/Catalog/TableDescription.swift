@@ -166,6 +166,8 @@ struct TableDescription: Hashable, Sendable {
     let triggersOfPlacing: [String]
     /// The triggers' functions, by name.
     let functions: [String: Function]
+    /// The owners of those functions that don't belong to the owner of the registry, by the name of the function.
+    let functionsOfOthers: [String: String]
     /// The row of the registry; nil if the order is not registered.
     let registered: RegisteredOrder?
     /// Whether `brocot attach` has stored the order of rows that it has not placed yet. False if the current role may not know.

@@ -34,6 +34,7 @@ package enum TableReader {
         let others = try tablesWithTriggers(of: names, on: connection)
             .filter { ($0.schema, $0.table) != (place.schema, place.table) }
         let attached = others.isEmpty ? [] : Set(try RegisteredOrder.attached(on: connection).map(\.definition.names))
+        let (functions, functionsOfOthers) = try functions(names, ofTable: oid, on: connection)
         return TableDescription(
             owner: try relation.decode(Column.owner), actsAsOwner: try relation.decode(Column.actsAsOwner),
             kind: try kind(of: relation),
@@ -56,7 +57,7 @@ package enum TableReader {
             triggersOfPlacing: try texts(
                 CatalogStatements.triggersOfPlacing(of: oid, names.rankColumns), on: connection
             ).sorted(),
-            functions: try functions(names, ofTable: oid, on: connection),
+            functions: functions, functionsOfOthers: functionsOfOthers,
             registered: registered,
             hasStoredRows: registered?.isBeingFilled == true ? try hasStoredRows(of: names, on: connection) : false,
             faultOfCondition: try registered?.definition.visible.flatMap { condition throws(PostgresError) in
@@ -232,18 +233,22 @@ package enum TableReader {
             isValidated: try row.decode(Column.isValidated), isInherited: try row.decode(Column.isInherited))
     }
 
+    /// The functions of the triggers, and the owners of those that don't belong to the owner of the registry.
     private static func functions(
         _ names: OrderNames, ofTable relation: Int64, on connection: isolated Connection
-    ) throws(PostgresError) -> [String: TableDescription.Function] {
+    ) throws(PostgresError) -> ([String: TableDescription.Function], ownersOfOthers: [String: String]) {
         typealias Column = CatalogStatements.FunctionColumn
         var functions: [String: TableDescription.Function] = [:]
+        var owners: [String: String] = [:]
         for row in try connection.query(CatalogStatements.functions(names.functions, ofTable: relation)) {
-            functions[try row.decode(Column.name)] = TableDescription.Function(
+            let name: String = try row.decode(Column.name)
+            owners[name] = try row.decode(Column.otherOwner, as: String?.self)
+            functions[name] = TableDescription.Function(
                 body: try row.decode(Column.body), isSecurityDefiner: try row.decode(Column.isSecurityDefiner),
                 settings: Set(try row.decode(Column.settings, as: [String].self)),
                 isExecutable: try row.decode(Column.isExecutable))
         }
-        return functions
+        return (functions, owners)
     }
 
     /// Descriptions of the users' objects that keep these columns from being dropped.

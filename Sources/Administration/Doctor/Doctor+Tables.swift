@@ -20,9 +20,9 @@ extension Doctor {
     }
 
     private static let adviceOnMissingTables = """
-        Restore the table or the column, or run brocot detach with the table's name, without --drop-columns. If the table \
-        or a key column was renamed, run brocot attach afterwards, with the new name: the rows keep their order. If a rank \
-        column is missing, run brocot check --repair. If the name belongs to something else now, such as a view, it is not \
+        If a rank column is missing, run brocot check --repair. Otherwise restore the table or the column, or run brocot detach with \
+        the table's name, without --drop-columns. If the table or a key column was renamed, run brocot attach afterwards, with the new \
+        name: the rows keep their order. If the name belongs to something else now, such as a view, it is not \
         read, because that would run its owner's code.
         """
 
@@ -79,7 +79,7 @@ extension Doctor {
                 OrderFault(message: "\(definition.names.orderedTable): \(fault.message)", advice: fault.advice)
             }
         } conclude: { (found: [OrderFault], connection: isolated Connection) throws(PostgresError) in
-            let faults = found + (try RegistryFault.ofTriggers(on: connection).map(\.fault))
+            let faults = found + (try RegistryFault.ofTables(on: connection).map(\.fault))
             guard !faults.isEmpty else {
                 return .ok(
                     "orders",

@@ -68,10 +68,13 @@ package struct Doctor: Sendable {
     private static let connectionAdvice = "Check the URL, and that the server accepts connections from here."
 
     private func examine(_ connection: Connection, _ report: Report) async -> [CheckResult] {
-        let ofServer = await results(
-            of: [version, encoding, replica, pooler, delivery, sessionTimeout, lockTable, tableLocks, schema],
-            on: connection, report)
-        let rest = (ofServer.last?.level == .ok ? checksOfSchema : []) + [commits, deadRows]
+        let first = await results(of: [version, encoding, replica], on: connection, report)
+        // A standby sends no notifications, and does not know which daemons are connected to the primary.
+        let isPrimary = first.last?.level != .fail
+        let delivery: [Check] = isPrimary ? [pooler, self.delivery] : [pooler]
+        let others: [Check] = [sessionTimeout, lockTable, tableLocks, schema]
+        let ofServer = first + (await results(of: delivery + others, on: connection, report))
+        let rest = (ofServer.last?.level == .ok ? checksOfSchema(ofPrimary: isPrimary) : []) + [commits, deadRows]
         return ofServer + (await results(of: rest, on: connection, report))
     }
 
@@ -92,16 +95,19 @@ package struct Doctor: Sendable {
     private typealias Check = (Connection) async -> CheckResult
 
     /// The checks for the role. Readers and movers have no rights on the queue, and only a daemon must see every row.
-    private var checksOfSchema: [Check] {
+    private func checksOfSchema(ofPrimary isPrimary: Bool) -> [Check] {
+        let queue: [Check] = isPrimary ? [heldLists, pauses, daemons, waiting] : [heldLists, pauses, waiting]
         switch role {
-        case .reader, .mover: [privileges, tables]
-        case .requester: [privileges, grants, tables, vacuum, heldLists, pauses, daemons, waiting]
+        case .reader, .mover: return [privileges, tables]
+        case .requester:
+            let checks: [Check] = [privileges, grants, tables, vacuum]
+            return checks + queue
         case .daemon:
-            [
+            let checks: [Check] = [
                 privileges, grants, tables, orders, keys, foreignKeys, duplicates, ranks, requestIDs, rowSecurity,
-                superuser, addedCode, codeRights, disabledTriggers, vacuum, logPruning, heldLists, pauses, daemons,
-                waiting,
+                superuser, addedCode, codeRights, disabledTriggers, vacuum, logPruning,
             ]
+            return checks + queue
         }
     }
 
@@ -244,6 +250,15 @@ package struct Doctor: Sendable {
         }
     }
 
+    /// A notification is sent by COMMIT, under a lock of the whole server.
+    private func adviceAfterFailedNotification(_ error: PostgresError) -> String {
+        guard error.code == .connectionFailed, error.connectionFailure == nil else { return Self.advice(after: error) }
+        return """
+            Either the server does not accept a second connection from here. Or a COMMIT that notifies waits for a synchronous standby: then all \
+            others wait for it, also INSERTs of requests. Run brocot doctor as a superuser: see commits.
+            """
+    }
+
     private func delivery(_ connection: Connection) async -> CheckResult {
         let channel = "brocot_doctor_\(UInt32.random(in: 0 ... .max))"
         do throws(PostgresError) {
@@ -257,7 +272,8 @@ package struct Doctor: Sendable {
             // The session must not keep listening, because a pooler may give it to another client.
             _ = try? await connection.execute(DoctorStatements.unlisten(channel))
             guard await !connection.isLost else { return Self.connectionLost("notify", error) }
-            return .warning("notify", "could not be checked: \(error.message)", advice: Self.advice(after: error))
+            return .warning(
+                "notify", "could not be checked: \(error.message)", advice: adviceAfterFailedNotification(error))
         }
         return .warning(
             "notify", "notifications don't arrive, for example because of a pooler in transaction mode",

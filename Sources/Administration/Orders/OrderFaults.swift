@@ -18,7 +18,7 @@ struct OrderFaults {
         haveOtherOwners = table.owner != table.registryOwner
         var faults: [OrderFault] = []
         if table.isBeingFilled { faults.append(Self.unfinished(definition, on: table)) }
-        faults += Self.reindexed(names, on: table)
+        faults += Self.reindexed(names, on: table) + Self.duplicated(names, on: table)
         faults += table.othersWithTriggers.map { other in
             OrderFault(
                 message: "\(other.title) has the triggers of this order too", advice: "\(other.adviceToDropTriggers).")
@@ -60,6 +60,20 @@ struct OrderFaults {
                 return OrderFault(
                     message: "index \(relation.schema).\(index) was left by REINDEX CONCURRENTLY",
                     advice: "If no session runs REINDEX now: DROP INDEX CONCURRENTLY \(name);")
+            }
+        }
+    }
+
+    /// Second indexes on list and rank, which a table has after it was attached under two names.
+    private static func duplicated(_ names: OrderNames, on table: TableDescription) -> [OrderFault] {
+        table.relations.flatMap { relation -> [OrderFault] in
+            guard case .valid = relation.index else { return [] }
+            return relation.surplusIndexes.filter { !names.isReindexed($0) }.map { index in
+                OrderFault(
+                    message: "index \(relation.schema).\(index) is a second one on list and rank",
+                    advice: """
+                        DROP INDEX \(relation.isPartitioned ? "" : "CONCURRENTLY ")\(quoteIdentifier(relation.schema)).\(quoteIdentifier(index));
+                        """)
             }
         }
     }

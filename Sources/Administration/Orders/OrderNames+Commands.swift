@@ -11,9 +11,9 @@ extension OrderNames {
     var repairCommand: String { "brocot check --repair --table \(orderedTable.quotedForShell)" }
 
     /// The command that asks the daemon to place all rows without a place, for messages.
-    package var placeRowsCommand: String { "\(Self.placeRowsCommand) --table \(orderedTable.quotedForShell)" }
-    /// The same for all attached tables.
-    static let placeRowsCommand = "brocot check --repair --place-rows"
+    package var placeRowsCommand: String {
+        "brocot check --repair --place-rows --table \(orderedTable.quotedForShell)"
+    }
 
     /// A sentence without its full stop: how many rows have no place.
     static func descriptionOfUnplaced(_ count: Int) -> String {

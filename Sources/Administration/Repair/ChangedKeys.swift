@@ -23,8 +23,8 @@ struct ChangedKeys {
             if let index = indexOnRenamedColumn {
                 return """
                     column "\(column.name)" is now another column, \(column.displayedType) instead of \(Self.displayed(former)), because a column of \
-                    index "\(index)" was renamed. New rows get no place. Drop the index and run the same brocot attach again, which may end with \
-                    SQLSTATE 23505. Then: brocot check --repair --place-rows
+                    index "\(index)" was renamed. \(effectOnNewRows)Drop the index and run the same brocot attach again, which may end with \
+                    SQLSTATE 23505. Then: \(repairCommand)
                     """
             }
             guard column.keyType != nil else {
@@ -34,11 +34,21 @@ struct ChangedKeys {
                     """
             }
             return """
-                column "\(column.name)" is now \(column.displayedType); it was \(Self.displayed(former)). New rows get no place. Run the \
-                same brocot attach again, and then: brocot check --repair --place-rows
+                column "\(column.name)" is now \(column.displayedType); it was \(Self.displayed(former)). \(effectOnNewRows)Run the same brocot \
+                attach again\(placesNewRows ? ", and then: \(repairCommand)" : "")
                 """
         }
         return nil
+    }
+
+    private var placesNewRows: Bool { definition.arrive != .none }
+    private var effectOnNewRows: String { placesNewRows ? "New rows get no place. " : "" }
+
+    /// The command that places the new rows and repairs the others.
+    private var repairCommand: String {
+        placesNewRows
+            ? "\(definition.names.placeRowsCommand). It also places rows that were removed from the order"
+            : definition.names.repairCommand
     }
 
     /// The index on list and rank of the table itself, if a column of it was renamed and another one has that name now.

@@ -2,6 +2,8 @@ import Ordering
 
 /// What was found in an attached table and its rows.
 package struct CheckedTable: Hashable, Sendable {
+    /// The command that places the rows without a place.
+    let placeRowsCommand: String
     /// The faults that only a person can repair.
     var faults: [OrderFault] = []
     /// The names of missing objects, or what the steps do if none is missing.
@@ -24,6 +26,10 @@ package struct CheckedTable: Hashable, Sendable {
     /// How many damaged rows are named.
     static let mostExamples = 10
 
+    init(placeRowsCommand: String, faults: [OrderFault] = [], damagedRows: Int = 0) {
+        (self.placeRowsCommand, self.faults, self.damagedRows) = (placeRowsCommand, faults, damagedRows)
+    }
+
     var isRepairable: Bool { !missing.isEmpty || damagedRows > 0 }
     var isRight: Bool { faults.isEmpty && !isRepairable }
 
@@ -42,7 +48,7 @@ package struct CheckedTable: Hashable, Sendable {
                 placingRows
                     ? "no row has a place. The daemon is asked to place all of them, in the order of their keys"
                     : """
-                    no row has a place. To place all of them in the order of their keys: \(OrderNames.placeRowsCommand). For another order, detach \
+                    no row has a place. To place all of them in the order of their keys: \(placeRowsCommand). For another order, detach \
                     the table, and attach it with --order-by
                     """)
         } else if missingColumns > 0 && !isBeingFilled {
@@ -57,7 +63,7 @@ package struct CheckedTable: Hashable, Sendable {
             lines.append(
                 placingRows
                     ? "\(OrderNames.descriptionOfUnplaced(count)). The daemon is asked to place them"
-                    : OrderNames.adviceOnUnplaced(count, placedBy: OrderNames.placeRowsCommand))
+                    : OrderNames.adviceOnUnplaced(count, placedBy: placeRowsCommand))
         }
         if unplaceableRows > 0 {
             let rows =

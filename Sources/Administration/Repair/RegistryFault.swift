@@ -12,7 +12,7 @@ package struct RegistryFault: Hashable, Sendable {
 
     /// All rows that are missing, by table. The transaction must search only `pg_catalog`.
     static func all(on connection: isolated Connection) throws(PostgresError) -> [RegistryFault] {
-        try ofBuiltInTable(on: connection) + ofTriggers(on: connection)
+        try ofBuiltInTable(on: connection) + ofTables(on: connection)
     }
 
     /// The row of `brocot.items`, which a migration makes.
@@ -34,12 +34,13 @@ package struct RegistryFault: Hashable, Sendable {
         VALUES ('items', 'brocot', 'items', '{list}', 'item', true, 'brocot.place_single')
         """
 
-    /// The rows of tables that have triggers of an order that is not registered. A renamed table has the triggers of a registered order, and so
-    /// has other faults.
-    static func ofTriggers(on connection: isolated Connection) throws(PostgresError) -> [RegistryFault] {
+    /// The rows of tables that have triggers or an index of an order that is not registered. A renamed table has the triggers of a registered order,
+    /// and so has other faults.
+    static func ofTables(on connection: isolated Connection) throws(PostgresError) -> [RegistryFault] {
         let registered = try RegisteredOrder.attached(on: connection).map(\.definition.names)
         let functions = Set(registered.flatMap(\.functions))
         var triggers: [OrderNames: [String]] = [:]
+        var tablesOfOrders = Set(registered.map { OrderNames(schema: $0.schema, table: $0.table) })
         for row in try connection.query(triggersOfOrders) {
             let table = OrderNames(schema: try row.decode(0), table: try row.decode(1))
             let (trigger, function): (String, String) = (try row.decode(2), try row.decode(3))
@@ -48,9 +49,17 @@ package struct RegistryFault: Hashable, Sendable {
                 (names.schema, names.table) == (table.schema, table.table)
                     && (names.triggers + names.formerTriggers).contains(trigger)
             }
+            if functions.contains(function) { tablesOfOrders.insert(table) }
             if !functions.contains(function), !isOfOrder { triggers[table, default: []].append(trigger) }
         }
-        return triggers.map { RegistryFault(triggers: $0.value, of: $0.key) }.sorted { $0.name < $1.name }
+        var indexes: [OrderNames: [String]] = [:]
+        for row in try connection.query(indexesOfOrders) {
+            let table = OrderNames(schema: try row.decode(0), table: try row.decode(1))
+            if !tablesOfOrders.contains(table) { indexes[table, default: []].append(try row.decode(2)) }
+        }
+        return Set(triggers.keys).union(indexes.keys)
+            .map { RegistryFault(triggers: triggers[$0] ?? [], indexes: indexes[$0] ?? [], of: $0) }
+            .sorted { $0.name < $1.name }
     }
 
     /// The schemas and names of tables that have triggers of an order, the triggers, and their functions. The triggers of partitions belong to
@@ -67,16 +76,38 @@ package struct RegistryFault: Hashable, Sendable {
         ORDER BY trigger.tgname
         """
 
-    private init(triggers: [String], of table: OrderNames) {
-        let quoted = table.quoted
-        let drops = triggers.map { "DROP TRIGGER \(quoteIdentifier($0)) ON \(quoted);" }
+    /// The schemas and names of tables that have Brocot's constraint and a unique index with Brocot's name, and the index. They stay if
+    /// schema `brocot` is dropped, if one table is restored, or if a partition is detached.
+    private static let indexesOfOrders: SQL = """
+        SELECT namespace.nspname::text, relation.relname::text, named.relname::text
+        FROM pg_index AS found
+        JOIN pg_class AS named ON named.oid = found.indexrelid
+        JOIN pg_class AS relation ON relation.oid = found.indrelid
+        JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+        WHERE found.indisunique AND starts_with(named.relname::text, \(literal: OrderNames.indexPrefix)) AND NOT relation.relispartition
+            AND relation.relpersistence <> 't' AND EXISTS (
+                SELECT FROM pg_constraint AS checked
+                WHERE checked.conrelid = relation.oid AND checked.contype = 'c' AND checked.conname::text ~ '^brocot_.*_is_valid')
+        ORDER BY named.relname
+        """
+
+    private init(triggers: [String], indexes: [String], of table: OrderNames) {
+        let schema = quoteIdentifier(table.schema)
+        let drops =
+            triggers.map { "DROP TRIGGER \(quoteIdentifier($0)) ON \(table.quoted);" }
+            + indexes.map { "DROP INDEX \(schema).\(quoteIdentifier($0));" }
         self.init(
             name: table.orderedTable,
-            message: """
+            message: triggers.isEmpty
+                ? """
+                \(table.orderedTable) has Brocot's index, but its order is not registered, so an UPDATE of the list can fail with SQLSTATE 23505, \
+                and new rows get no place
+                """
+                : """
                 \(table.orderedTable) has Brocot's triggers, but their order is not registered, so rows lose their places, and new rows get none
                 """,
             advice: """
-                Run the same brocot attach again, with the options that it had: the rows keep their order. Or drop the triggers: \
+                Run the same brocot attach again, with the options that it had: the rows keep their order. Or drop what is left: \
                 \(drops.joined(separator: " "))
                 """)
     }

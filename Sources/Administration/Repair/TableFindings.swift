@@ -18,6 +18,9 @@ package enum TableFindings: Hashable, Sendable {
     /// Whether `brocot check --repair` can repair something.
     package var isRepairable: Bool { checkedTable?.isRepairable == true }
 
+    /// Whether a repair creates rank columns. They lack the rights that other roles had on the former ones.
+    package var createsColumns: Bool { (checkedTable?.missingColumns ?? 0) > 0 }
+
     /// Whether something would be left after the repair.
     package var needsPerson: Bool { checkedTable?.faults.isEmpty != true }
 

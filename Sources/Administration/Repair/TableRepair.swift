@@ -42,9 +42,9 @@ package struct TableRepair: Sendable {
             guard !table.hidesRows else {
                 return .unreadable("row-level security hides rows from this role. Run this as a role with BYPASSRLS")
             }
-            var found = CheckedTable(
-                faults: faults.needingPerson, missing: plan.missing, steps: RepairSteps(plan),
-                missingColumns: plan.missingColumns, isBeingFilled: plan.fills)
+            var found = CheckedTable(placeRowsCommand: names.placeRowsCommand, faults: faults.needingPerson)
+            (found.missing, found.steps) = (plan.missing, RepairSteps(plan))
+            (found.missingColumns, found.isBeingFilled) = (plan.missingColumns, plan.fills)
             if plan.missingColumns == 0 {
                 try await countRows(with: RepairStatements(plan.columns, arrive: definition.arrive), in: names, &found)
                 let fault = try await read(names) { try TableReader.faultOfCondition(of: definition, on: $0) }
@@ -114,6 +114,13 @@ package struct TableRepair: Sendable {
         let name = present.title
         guard !present.schema.contains("."), !present.table.contains(".") else {
             return "the table is now \(name), and a name with a dot can't be attached. Rename it back."
+        }
+        let order = try await connection.inReadOnlyTransaction(settings: []) { connection throws(PostgresError) in
+            try RegisteredOrder.named(names.orderedTable, on: connection)
+        }
+        guard order?.isBeingFilled != true else {
+            return
+                "the table is now \(name), and brocot attach is not finished. Rename it back, and run the same brocot attach again."
         }
         return """
             the table is now \(name). Rename it back, or run: \(names.detachCommand), and attach \(name.quotedForShell). The order stays.

@@ -112,7 +112,7 @@ import Testing
             reason.contains(
                 """
                 index "brocot_tasks_rank" was renamed. New rows get no place. Drop the index and run the same brocot attach again, which may \
-                end with SQLSTATE 23505. Then: brocot check --repair --place-rows
+                end with SQLSTATE 23505. Then: brocot check --repair --place-rows --table public.tasks. It also places rows
                 """), "\(reason)")
         try await fixture.connection.execute(script: "DROP INDEX brocot_tasks_rank")
         let refused = await refusal { try await fixture.attach() }

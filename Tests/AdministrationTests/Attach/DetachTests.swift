@@ -252,7 +252,13 @@ import Testing
                 Nothing was changed.
                 """)
         let found = try await fixture.findings()
-        #expect(found.lines() == ["public.tasks_old has the triggers of this order too. \(advice)."])
+        let copiedIndex = "tasks_project_id_rank_idx"
+        #expect(
+            found.lines() == [
+                """
+                index public.\(copiedIndex) is a second one on list and rank. DROP INDEX CONCURRENTLY "public"."\(copiedIndex)";
+                """, "public.tasks_old has the triggers of this order too. \(advice).",
+            ])
         #expect(found.needsPerson && !found.areRight && !found.isRepairable)
         let definition = AttachFixture.definition()
         let table = try await fixture.attacher.describe(definition.names, listColumns: definition.listColumns)
@@ -261,6 +267,7 @@ import Testing
         let old = AttachFixture.definition(table: "tasks_old")
         try await fixture.attach(old)
         try await fixture.detach(old, droppingColumns: false)
+        try await fixture.connection.execute("DROP INDEX \(identifier: copiedIndex)")
         #expect(try await fixture.findings().areRight)
         try await fixture.detach()
         #expect(try await fixture.texts("SELECT name FROM brocot.ordered_tables") == ["items"])

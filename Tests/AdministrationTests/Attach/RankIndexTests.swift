@@ -108,8 +108,8 @@ import Testing
     @Test(
         "brocot detach leaves no unique index after a rename", .databaseWithAttachedTasks,
         arguments: [
-            "ALTER TABLE tasks RENAME TO work", "ALTER TABLE tasks RENAME rank TO place",
-            "ALTER INDEX brocot_tasks_rank RENAME TO my_index", "ALTER TABLE tasks RENAME project_id TO project",
+            "ALTER TABLE tasks RENAME TO work", "ALTER INDEX brocot_tasks_rank RENAME TO my_index",
+            "ALTER TABLE tasks RENAME project_id TO project",
             "CREATE SCHEMA app; ALTER TABLE tasks SET SCHEMA app",
         ])
     func detachAfterRename(change: String) async throws {

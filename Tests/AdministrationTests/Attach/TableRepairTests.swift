@@ -207,7 +207,7 @@ import Testing
             changed.lines() == [
                 """
                 column "id" is now integer; it was bigint. New rows get no place. Run the same brocot attach again, and then: \
-                brocot check --repair --place-rows
+                brocot check --repair --place-rows --table public.tasks. It also places rows that were removed from the order
                 """
             ])
         try await fixture.connection.execute(script: "DROP TABLE tasks")

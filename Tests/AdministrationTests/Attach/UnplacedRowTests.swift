@@ -43,7 +43,7 @@ struct UnplacedRowTests {
                 "all is right",
                 """
                 2 rows are in a list but have no place (new, removed from the order, or never placed). To place all of them: \
-                brocot check --repair --place-rows
+                brocot check --repair --place-rows --table public.tasks
                 """,
             ])
         #expect(try await fixture.requests() == [])

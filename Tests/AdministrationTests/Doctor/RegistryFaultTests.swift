@@ -40,10 +40,31 @@ import Testing
         #expect(try await orders()?.level == .ok)
 
         try await fixture.connection.execute("DELETE FROM brocot.ordered_tables WHERE name = 'public.tasks'")
-        let drops = try #require(result.advice?.split(separator: "drop the triggers: ").last.map(String.init))
+        let drops = try #require(result.advice?.split(separator: "drop what is left: ").last.map(String.init))
         try await fixture.connection.execute(script: drops)
         #expect(try await orders()?.level == .ok)
         #expect(try await fixture.texts("SELECT tgname FROM pg_trigger WHERE tgrelid = 'tasks'::regclass") == [])
+    }
+
+    @Test("The index of an order that is not registered is reported, also without triggers, and its advice works")
+    func indexAlone() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute(
+            script: """
+                DO $$ DECLARE name text; BEGIN
+                    FOR name IN SELECT tgname FROM pg_trigger WHERE tgrelid = 'tasks'::regclass LOOP
+                        EXECUTE format('DROP TRIGGER %I ON tasks', name);
+                    END LOOP;
+                END $$;
+                DELETE FROM brocot.ordered_tables WHERE name = 'public.tasks'
+                """)
+        let result = try #require(try await orders())
+        #expect(result.level == .fail && result.message.hasPrefix("public.tasks has Brocot's index"))
+        let drop = try #require(result.advice?.split(separator: "drop what is left: ").last.map(String.init))
+        #expect(drop == "DROP INDEX \"public\".\"brocot_tasks_rank\";")
+        try await fixture.connection.execute(script: drop)
+        #expect(try await orders()?.level == .ok)
     }
 
     @Test("One unregistered order of a table is reported, and its registered orders are not")
