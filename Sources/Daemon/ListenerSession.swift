@@ -133,6 +133,7 @@ struct ListenerSession {
         if reasonNotReady == nil, let process = try await StandbyWait.longest(ofSessionsNamed: name, on: connection) {
             reasonNotReady = StandbyWait.description(ofProcess: process)
         }
+        failures.note(reasonNotReady: reasonNotReady)
         if reasonNotReady != nil || !queryFailures.areGoingOn { listener.health.note(reasonNotReady: reasonNotReady) }
         nextExamination = .now + Self.examinationInterval
     }

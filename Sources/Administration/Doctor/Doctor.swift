@@ -59,7 +59,8 @@ package struct Doctor: Sendable {
     private static let answerTimeout = Duration.seconds(40)
 
     static func advice(after error: PostgresError?) -> String {
-        if let error, error.code != .server, let hint = error.hint { return hint }
+        // The server's hints about its own limits say which setting to raise.
+        if let error, let hint = error.hint, error.code != .server || error.sqlState?.classCode == "53" { return hint }
         if error?.code == .connectionFailed { return connectionAdvice }
         return error?.sqlState == .queryCanceled
             ? "If the role's statement_timeout is short: ALTER ROLE … RESET statement_timeout. Run brocot doctor again."
