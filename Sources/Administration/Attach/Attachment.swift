@@ -60,10 +60,12 @@ package struct Attachment: Sendable {
             }
             return plan
         }
-        if let order { try await filling.check(order: order) }
         if !forOtherRoles, plan.missingColumns == 0 {
             plan.rowsToPlace = try await filling.rowsToPlace(placingAll: placesAllRows)
         }
+        // The order that an earlier call stored is used, also if a column of it is gone.
+        if case .stored = plan.rowsToPlace { return plan }
+        if let order { try await filling.check(order: order) }
         return plan
     }
 

@@ -27,6 +27,13 @@ struct UnfinishedAttachTests {
         #expect(try await fixture.order() == ["4", "3", "2", "1"])
     }
 
+    @Test("A stored order is used although a column that --order-by names is gone")
+    func goneColumnOfOrder() async throws {
+        let fixture = try await unfinished()
+        try await fixture.attach(orderBy: "gone_column DESC")
+        #expect(try await fixture.order() == ["4", "3", "2", "1"])
+    }
+
     @Test("A table that became a partition: check, attach and detach name DETACH PARTITION, after which attach goes on")
     func partition() async throws {
         let fixture = try await unfinished()
