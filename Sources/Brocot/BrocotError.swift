@@ -113,7 +113,7 @@ extension BrocotError {
 
     init(_ error: OrderingError) {
         switch error {
-        case .database(let error): self.init(error)
+        case .database(let error), .unreadableTable(let error): self.init(error)
         case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked: self.init(.rowsChanged, "\(error)")
         case .invalidStoredRank, .ranksOutOfOrder, .readingDoesNotSettle, .unsupportedKeyType, .missingColumn,
             .triggerOfOtherOrder, .untrustedOwner, .tookTooLong:

@@ -137,7 +137,7 @@ struct CheckCommand: CancellableCommand {
             if !json { Stream.output.printText("\(name.printable): \(failure.text.printable)") }
         } else if !json, outcome.findings.isRepairable {
             let rights =
-                outcome.findings.createsColumns ? ". Now run brocot grant again for each role: columns are new" : ""
+                outcome.findings.createsColumns ? ". It created columns: now run brocot grant again for each role" : ""
             Stream.output.printText("\(name.printable): repaired\(rights)")
         }
         return CheckOutcome(findings: outcome.findings, failure: outcome.failure)

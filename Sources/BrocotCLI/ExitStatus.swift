@@ -69,7 +69,7 @@ enum ExitStatus: Int32, Sendable {
 
     private static func status(of error: OrderingError) -> ExitStatus {
         switch error {
-        case .database(let error): status(of: error)
+        case .database(let error), .unreadableTable(let error): status(of: error)
         case .invalidStoredRank, .ranksOutOfOrder, .missingColumn, .triggerOfOtherOrder, .untrustedOwner: .needsRepair
         case .unsupportedKeyType: .usage
         case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked, .readingDoesNotSettle, .tookTooLong: .failed

@@ -53,7 +53,7 @@ struct GrantCommand: CancellableCommand {
                 .usage,
                 "There is no role \(unknown.joined(separator: ", ")). Create it first: CREATE ROLE \(name) LOGIN")
         }
-        // They are read before the rights are granted. Otherwise an interruption could come after the grant, and the command would fail.
+        // The warnings are read before the rights are granted. Otherwise an interruption could come after the grant, and the command would fail.
         let warnings = try await warnings(about: database)
         try await dryRun ? printStatements(of: database) : grant(on: database)
         for warning in warnings { Stream.error.printText(warning) }

@@ -106,11 +106,11 @@ private func hint(after sqlState: SQLState?, _ message: String, _ parameters: Co
         Use fewer connections, or raise max_connections, or the CONNECTION LIMIT of the role or the database. A daemon needs one \
         connection for each worker and one more, and another one for moments.
         """
-    // The server refuses a setting in `options` with the same SQLSTATE.
     case _ where message.contains("is not currently accepting connections"):
         "As a superuser: ALTER DATABASE \(parameters.effectiveValue("dbname").map(quoteIdentifier) ?? "…") ALLOW_CONNECTIONS true"
     case _ where message.contains("Hot standby mode is disabled") || message.contains("hot standby mode is disabled"):
         "This server is a standby that accepts no connections. Connect to the primary."
+    // The server refuses a setting in `options` with the same SQLSTATE.
     case .insufficientPrivilege? where message.contains("for database "):
         "As the database's owner: \(parameters.connectCommand)"
     default: PoolerRefusal(sqlState, message)?.hint

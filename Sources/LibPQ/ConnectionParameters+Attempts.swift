@@ -10,6 +10,9 @@ extension ConnectionParameters {
     /// The keywords that decide which hosts are tried, and in which order.
     static let hostKeywords = ["host", "hostaddr", "port", "target_session_attrs", "load_balance_hosts"]
 
+    /// The port that libpq uses for an empty element of a list of ports.
+    private static let defaultPort = "5432"
+
     /// One value for each host, in the order in which they are tried. A single value is returned if only libpq can say what is wrong with
     /// the list.
     func attempts() -> [ConnectionParameters] {
@@ -29,14 +32,14 @@ extension ConnectionParameters {
             [hosts?.count, addresses?.count].allSatisfy { $0 == nil || $0 == count }
             && (ports.count <= 1 || ports.count == count)
         // libpq takes an empty value of one attempt as none, and would use the whole list of the environment instead.
-        let hasEmptyElement = ((hosts ?? []) + (addresses ?? []) + ports).contains("")
+        let hasEmptyElement = ((hosts ?? []) + (addresses ?? [])).contains("")
         guard count > 1, isConsistent, !hasEmptyElement else { return [self] }
         return inOrder(
             (0..<count).map { index in
                 var attempt = self
                 attempt["host"] = hosts?[index]
                 attempt["hostaddr"] = addresses?[index]
-                if ports.count > 1 { attempt["port"] = ports[index] }
+                if ports.count > 1 { attempt["port"] = ports[index].isEmpty ? Self.defaultPort : ports[index] }
                 return attempt
             })
     }

@@ -17,7 +17,7 @@ package enum QueueError: Error, Sendable {
     /// The error of the database, if the database caused it.
     package var databaseError: PostgresError? {
         switch self {
-        case .database(let error), .ordering(.database(let error)): error
+        case .database(let error), .ordering(.database(let error)), .ordering(.unreadableTable(let error)): error
         case .ordering, .countsDiffer, .unreadableRequest, .settingsChanged, .requestsChanged: nil
         }
     }
@@ -48,9 +48,8 @@ package enum QueueError: Error, Sendable {
     /// Whether all lists of the same table would fail in the same way.
     var concernsTable: Bool {
         switch self {
-        case .database(let error): OrderingError.database(error).concernsTable
         case .ordering(let error): error.concernsTable
-        case .countsDiffer, .unreadableRequest, .settingsChanged, .requestsChanged: false
+        case .database, .countsDiffer, .unreadableRequest, .settingsChanged, .requestsChanged: false
         }
     }
 
@@ -66,7 +65,7 @@ package enum QueueError: Error, Sendable {
     /// The error as it is written to the log of requests.
     var refusal: Refusal {
         switch self {
-        case .database(let error), .ordering(.database(let error)):
+        case .database(let error), .ordering(.database(let error)), .ordering(.unreadableTable(let error)):
             Refusal(message: error.message, sqlState: error.sqlState?.rawValue)
         case .ordering, .countsDiffer, .unreadableRequest, .settingsChanged, .requestsChanged:
             Refusal(message: "\(self)", sqlState: SQLState.triggeredActionException.rawValue)

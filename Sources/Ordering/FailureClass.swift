@@ -24,7 +24,7 @@ package enum FailureClass: Equatable, Sendable {
         case .rowsChangedUnderLock, .unexpectedRowCount:
             self = .staleRows
         case .invalidStoredRank, .ranksOutOfOrder, .readingDoesNotSettle, .unsupportedKeyType, .missingColumn,
-            .triggerOfOtherOrder, .untrustedOwner, .rowsLocked, .tookTooLong:
+            .triggerOfOtherOrder, .untrustedOwner, .rowsLocked, .tookTooLong, .unreadableTable:
             self = .environment
         case .database(let error):
             guard error.code == .server, let state = error.sqlState, !Self.isEnvironmental(state, error) else {
@@ -46,28 +46,28 @@ package enum FailureClass: Equatable, Sendable {
 }
 
 extension OrderingError {
-    /// Whether the error concerns all lists of a table, such as a missing column or right, or a table that must not be used.
+    /// Whether the error concerns all lists of a table, such as a missing column, or a table that must not be used. Errors of writing don't count: only
+    /// some moves may need the right or the function that is missing.
     package var concernsTable: Bool {
         switch self {
-        case .unsupportedKeyType, .missingColumn, .triggerOfOtherOrder, .untrustedOwner: true
-        case .database(let error): error.concernsTable
-        case .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked, .tookTooLong, .invalidStoredRank,
-            .ranksOutOfOrder,
-            .readingDoesNotSettle:
+        case .unreadableTable, .unsupportedKeyType, .missingColumn, .triggerOfOtherOrder, .untrustedOwner: true
+        case .database, .rowsChangedUnderLock, .unexpectedRowCount, .rowsLocked, .tookTooLong, .invalidStoredRank,
+            .ranksOutOfOrder, .readingDoesNotSettle:
             false
         }
+    }
+
+    /// The same error of a statement that only reads.
+    var whileReading: OrderingError {
+        if case .database(let error) = self, error.isIndependentOfRows { .unreadableTable(error) } else { self }
     }
 }
 
 extension PostgresError {
-    /// The server's function that refuses a row because of a policy. The SQLSTATE is the one of a missing right, but only some rows are refused.
-    private static let functionOfPolicies = "ExecWithCheckOptions"
-
-    /// Whether the server refuses a statement of Brocot itself, whatever rows it has: a table, a column, a function or a right is missing. An error
-    /// with a context comes from a trigger or another function, which may fail for some lists only.
-    fileprivate var concernsTable: Bool {
-        sqlState?.classCode == "42" && context == nil && !isRaisedOnPurpose && !isFromTableFile
-            && sourceFunction != Self.functionOfPolicies
+    /// Whether the server refuses a statement of Brocot itself that reads, whatever rows the table has: a table, a column, a function or a right is
+    /// missing. An error with a context comes from another function, which may fail for some lists only.
+    fileprivate var isIndependentOfRows: Bool {
+        code == .server && sqlState?.classCode == "42" && context == nil && !isRaisedOnPurpose && !isFromTableFile
     }
 
     /// Whether an index or a key of Brocot refused a second row with the same rank, or a second row of an item in `brocot.items`.

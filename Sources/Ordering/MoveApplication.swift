@@ -78,6 +78,12 @@ package struct MoveApplication: Sendable {
     func decide(
         _ moves: [Move], on connection: isolated Connection
     ) throws(OrderingError) -> (results: [MoveResult], changes: [TableChanges]) {
+        do { return try readAndDecide(moves, on: connection) } catch { throw error.whileReading }
+    }
+
+    private func readAndDecide(
+        _ moves: [Move], on connection: isolated Connection
+    ) throws(OrderingError) -> (results: [MoveResult], changes: [TableChanges]) {
         let names = Set(moves.map { ExactText($0.list.orderedTable) })
         let tables = try OrderedTable.named(names.map(\.text), on: connection)
         for table in tables.values {

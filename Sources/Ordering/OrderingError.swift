@@ -4,6 +4,8 @@ import LibPQ
 package enum OrderingError: Error, Sendable {
     /// The database failed, or refused a statement.
     case database(PostgresError)
+    /// The server refuses the statements that read the lists of a table, whatever rows it has: a table, a column, a function or a right is missing.
+    case unreadableTable(PostgresError)
     /// Rows of the list changed between two statements: another session writes without the list's lock.
     case rowsChangedUnderLock(list: ListIdentifier, key: String)
     /// The number of rows that were written as requested is not the expected number.
@@ -31,7 +33,7 @@ package enum OrderingError: Error, Sendable {
 extension OrderingError: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .database(let error):
+        case .database(let error), .unreadableTable(let error):
             "\(error)"
         case .rowsChangedUnderLock(let list, let key):
             "item '\(key)' of list '\(list.key)' in \(list.orderedTable) changed while the list was locked; something writes ranks without "

@@ -93,6 +93,10 @@ import Testing
         let parameters = try ConnectionParameters(url: "postgresql://ann@one:1,two:2,three:3/app")
         #expect(parameters.attempts().map { $0["host"] } == ["one", "two", "three"])
         #expect(parameters.attempts().map { $0["port"] } == ["1", "2", "3"])
+        let twoOfThree = try ConnectionParameters(url: "postgresql://one,two:2,three/app")
+        #expect(twoOfThree.attempts().map { $0["port"] } == ["5432", "2", "5432"])
+        let noPort = try ConnectionParameters(url: "postgresql://one,two/app")
+        #expect(noPort.attempts().map { $0["host"] } == ["one", "two"])
         let samePort = try ConnectionParameters(url: "host=one,two hostaddr=10.0.0.1,10.0.0.2 port=7")
         #expect(samePort.attempts().map { $0["hostaddr"] } == ["10.0.0.1", "10.0.0.2"])
         #expect(samePort.attempts().map { $0["port"] } == ["7", "7"])
@@ -150,7 +154,7 @@ import Testing
         "A list of hosts that only libpq can judge is left to libpq",
         arguments: [
             "host=one,two port=1,2,3", "host=one,two hostaddr=10.0.0.1", "host=one", "host=one,,two",
-            "host=one,two port=1,",
+
             "host=one,two hostaddr=10.0.0.1,",
         ])
     func listForLibPQ(_ url: String) throws {

@@ -60,19 +60,29 @@ struct UnusableTableTests {
         #expect(worker.postponed.names == .none)
     }
 
-    @Test("A right that the worker's role lacks makes it leave out the table")
-    func missingRight() async throws {
-        let fixture = try await QueueFixture()
-        let healthy = try await enqueue(fixture)
+    /// Runs `body` with a connection of a role that has all rights on the queue, and these rights on the table.
+    private func asWorker(
+        with rights: String?, _ fixture: QueueFixture, _ body: (Connection) async throws -> Void
+    ) async throws {
         try await TestRole.with("worker", owner: fixture.connection) { role in
-            let connection = try await TestDatabase.current.connect()
             try await fixture.connection.execute(
                 script: """
                     GRANT USAGE ON SCHEMA brocot TO \(role.name);
                     GRANT ALL ON ALL TABLES IN SCHEMA brocot TO \(role.name); GRANT ALL ON ALL SEQUENCES IN SCHEMA brocot TO \(role.name);
-                    GRANT SELECT ON tasks TO \(role.name)
+                    \(rights.map { "GRANT \($0) ON tasks TO \(role.name)" } ?? "")
                     """)
+            let connection = try await TestDatabase.current.connect()
             try await connection.execute(script: "SET ROLE \(role.name)")
+            try await body(connection)
+            try await connection.execute(script: "RESET ROLE")
+        }
+    }
+
+    @Test("A worker whose role may not read a table leaves it out")
+    func missingRight() async throws {
+        let fixture = try await QueueFixture()
+        let healthy = try await enqueue(fixture)
+        try await asWorker(with: nil, fixture) { connection in
             var worker = QueueWorker()
             try await eventually("the table is left out", pause: .zero) {
                 _ = try await worker.runTurnDespiteTimeout(on: connection)
@@ -81,7 +91,30 @@ struct UnusableTableTests {
                 $0.tables == ["public.tasks"]
             }
             try await runTurns(of: &worker, on: connection, fixture, until: healthy)
-            try await connection.execute(script: "RESET ROLE")
         }
+    }
+
+    @Test("A right that only some moves need does not make a worker leave out the table")
+    func rightOfSomeMoves() async throws {
+        let fixture = try await QueueFixture()
+        _ = try await enqueue(fixture)
+        let pending = try await fixture.pendingIDs()
+        let changes = try await fixture.enqueue(
+            (1...100).map {
+                Move(
+                    list: ListIdentifier("\(2 * $0)", of: "public.tasks"), items: ["\(2 * $0 - 1)"],
+                    action: .place(.last, from: "\(2 * $0 - 1)"))
+            })
+        try await asWorker(with: "SELECT, UPDATE (rank, rank_num, rank_den)", fixture) { connection in
+            var worker = QueueWorker()
+            try await eventually("only the changes of list are left", pause: .zero) {
+                _ = try await worker.runTurnDespiteTimeout(on: connection)
+                return (try await fixture.pendingIDs(), worker.postponed.names.tables)
+            } until: { ids, _ in
+                ids == changes
+            }
+            #expect(worker.postponed.names.tables == [])
+        }
+        #expect(try await fixture.outcomes().count == pending.count)
     }
 }

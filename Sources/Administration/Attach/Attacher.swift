@@ -118,7 +118,7 @@ package struct Attacher: Sendable {
             """
             \(found.names.title) has no column \(missing.map { "\"\($0)\"" }.joined(separator: " and ")). Without it, the ranks can't be used \
             after the table was detached. If the column was renamed, rename it back. If it was dropped, run first: \(found.names.repairCommand). \
-            To lose the order, add --drop-columns. Nothing was changed.
+            If a key column was renamed or has another type, change that back before. To lose the order, add --drop-columns. Nothing was changed.
             """)
     }
 

@@ -98,7 +98,7 @@ struct OrderFaults {
             return needingPerson + [
                 OrderFault(
                     message: names.withoutTable("\(error)"),
-                    advice: "Do what the message says, as the owner of the table.")
+                    advice: "Do what the message says, as the owner of the table or the role that it names.")
             ]
         }
     }

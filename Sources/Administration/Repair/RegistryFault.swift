@@ -76,18 +76,16 @@ package struct RegistryFault: Hashable, Sendable {
         ORDER BY trigger.tgname
         """
 
-    /// The schemas and names of tables that have Brocot's constraint and a unique index with Brocot's name, and the index. They stay if
-    /// schema `brocot` is dropped, if one table is restored, or if a partition is detached.
+    /// The schemas and names of tables that have a unique index with the condition of Brocot's indexes, and the index. It stays if schema `brocot`
+    /// is dropped, if one table is restored, or if a partition is detached. The indexes of partitions belong to those of their table.
     private static let indexesOfOrders: SQL = """
         SELECT namespace.nspname::text, relation.relname::text, named.relname::text
         FROM pg_index AS found
         JOIN pg_class AS named ON named.oid = found.indexrelid
         JOIN pg_class AS relation ON relation.oid = found.indrelid
         JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
-        WHERE found.indisunique AND starts_with(named.relname::text, \(literal: OrderNames.indexPrefix)) AND NOT relation.relispartition
-            AND relation.relpersistence <> 't' AND EXISTS (
-                SELECT FROM pg_constraint AS checked
-                WHERE checked.conrelid = relation.oid AND checked.contype = 'c' AND checked.conname::text ~ '^brocot_.*_is_valid')
+        WHERE found.indisunique AND pg_get_expr(found.indpred, found.indrelid) = \(literal: OrderObjects.indexPredicate)
+            AND NOT relation.relispartition AND relation.relpersistence <> 't'
         ORDER BY named.relname
         """
 
@@ -107,8 +105,8 @@ package struct RegistryFault: Hashable, Sendable {
                 \(table.orderedTable) has Brocot's triggers, but their order is not registered, so rows lose their places, and new rows get none
                 """,
             advice: """
-                Run the same brocot attach again, with the options that it had: the rows keep their order. Or drop what is left: \
-                \(drops.joined(separator: " "))
+                \(triggers.isEmpty ? "If the table shall have an order, run" : "Run") the same brocot attach again, with the options that it had: the rows \
+                keep their order. Or drop what is left: \(drops.joined(separator: " "))
                 """)
     }
 

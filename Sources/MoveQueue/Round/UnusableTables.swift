@@ -1,6 +1,6 @@
 import Ordering
 
-/// Ordered tables that can't be used at all, as far as a worker knows: many of their lists fail for a reason that concerns the whole table,
+/// Ordered tables that can't be read at all, as far as a worker knows: many of their lists fail for a reason that concerns the whole table,
 /// such as a missing column. Pure.
 ///
 /// All other lists of such a table would fail too. So the worker leaves the table out, and tries only the lists again that are known to fail.
