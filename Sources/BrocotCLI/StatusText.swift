@@ -33,7 +33,7 @@ struct StatusText {
     }
 
     private var daemons: String {
-        guard !isOfStandby else { return "connected to the primary, and not seen on this standby" }
+        guard !isOfStandby else { return "not known on a standby: ask the primary" }
         guard status.daemons.isEmpty else { return LiveDaemon.summary(of: status.daemons) }
         return status.pending == 0 ? "none" : "none, and requests wait. Start one: brocot daemon"
     }

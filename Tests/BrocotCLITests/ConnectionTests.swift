@@ -95,6 +95,23 @@ import Testing
         if command == "doctor" { #expect(result.output.hasPrefix("fail  connection  ")) }
     }
 
+    @Test(
+        "A daemon whose URL asks for a primary waits while its server is a standby, and goes on after the promotion",
+        .database(on: .own()))
+    func promotion() async throws {
+        let database = TestDatabase.current
+        try await database.cluster.restartAsStandby()
+        let url = "\(database.url)\(database.url.contains("?") ? "&" : "?")target_session_attrs=primary"
+        let status = try await RunningBrocot.run(
+            ["daemon", "--drain"], in: "/", until: "waiting for the server", databaseURL: url
+        ) { _ in
+            let status = try await BrocotProcess.run("status")
+            #expect(status.output.contains("not known on a standby"), "\(status.output)")
+            _ = try await database.connect().query("SELECT pg_promote()")
+        }
+        #expect(status == 0)
+    }
+
     @Test("The daemon waits for its database as long as --connect-wait says")
     func connectWait() async throws {
         let clock = ContinuousClock()

@@ -78,13 +78,17 @@ package struct RegistryFault: Hashable, Sendable {
 
     /// The schemas and names of tables that have a unique index with the condition of Brocot's indexes, and the index. It stays if schema `brocot`
     /// is dropped, if one table is restored, or if a partition is detached. The indexes of partitions belong to those of their table.
+    ///
+    /// With the table's identifier, `pg_get_expr` would wait for a lock on the table. Without it, the server refuses conditions with columns.
     private static let indexesOfOrders: SQL = """
         SELECT namespace.nspname::text, relation.relname::text, named.relname::text
         FROM pg_index AS found
         JOIN pg_class AS named ON named.oid = found.indexrelid
         JOIN pg_class AS relation ON relation.oid = found.indrelid
         JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
-        WHERE found.indisunique AND pg_get_expr(found.indpred, found.indrelid) = \(literal: OrderObjects.indexPredicate)
+        WHERE found.indisunique
+            AND CASE WHEN found.indpred::text NOT LIKE '%{VAR %' THEN pg_get_expr(found.indpred, 0) END
+                = \(literal: OrderObjects.indexPredicate)
             AND NOT relation.relispartition AND relation.relpersistence <> 't'
         ORDER BY named.relname
         """
