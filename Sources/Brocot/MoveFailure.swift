@@ -18,13 +18,13 @@ enum MoveFailure {
     /// Brocot's functions that run with the caller's `search_path`. If it contains schema `brocot`, the server may name them without the
     /// schema. A function of the user's with such a name counts as Brocot's then.
     static let namesWithoutSchema: Set<Substring> = [
-        "apply_directly", "apply_move", "apply_request", "change_list", "check_keys", "check_presence", "check_request",
+        "apply_directly", "apply_move", "apply_request", "call_place_function", "change_list", "check_keys", "check_presence", "check_request",
         "insert_rows", "is_canonical", "make_room", "move_single", "neighbour", "order_shape", "place_arriving",
-        "place_items", "places", "rank_between", "read_gap", "read_rows", "take_out", "window_side", "write_placement",
+        "place_items", "places", "rank_between", "read_gap", "read_rows", "remove_single", "take_out", "window_side", "write_placement",
         "write_ranks",
     ]
     /// How the names of the functions that ``namesWithoutSchema`` lacks begin: each table has its own.
-    static let prefixesWithoutSchema = ["place_single", "single_placement"]
+    static let prefixesWithoutSchema = ["place_single", "single_placement", "take_single"]
 
     /// Whether the innermost function that was running is not one of Brocot's. The server names that function in the error's context. If the server's
     /// messages are not in English, the answer is false.

@@ -139,8 +139,8 @@ extension SchemaPage {
         SchemaPage(
             name: "moves-at-once", title: "Functions that move at once",
             functions: [
-                "move_now", "move_items_now", "remove_now", "remove_items_now", "move_single", "single_placement",
-                "place_single",
+                "move_now", "move_items_now", "remove_now", "remove_items_now", "move_single", "remove_single",
+                "call_place_function", "single_placement", "place_single", "take_single", "item_at",
                 "apply_directly", "check_isolation", "check_arguments", "check_request", "lock_lists", "list_lock_key",
                 "limit_row_waits", "apply_move", "place_items", "check_presence", "read_gap", "make_room",
                 "write_placement",
@@ -149,7 +149,8 @@ extension SchemaPage {
         SchemaPage(
             name: "attached-tables", title: "Functions for attached tables",
             functions: [
-                "can_place_at_once", "place_arriving", "is_plain_key", "make_place_functions", "drop_place_functions",
+                "can_place_at_once", "place_arriving", "is_plain_key", "make_place_functions",
+                "make_take_function", "make_position_function", "drop_place_functions",
             ]),
     ]
 }

@@ -24,11 +24,17 @@ package struct RegisteredOrder: Hashable, Sendable {
         SELECT registered.name, registered.schema_name, registered.table_name, registered.rank_column,
             registered.list_columns, registered.item_column, registered.owns_rows, registered.visible, registered.arrive,
             registered.arrive_now, registered.being_filled,
-            registered.place_function IS NOT NULL AND NOT EXISTS (
-                SELECT FROM pg_proc AS place
-                WHERE place.oid = to_regprocedure(registered.place_function || '(text,text,text,boolean)')
-                    -- Functions of earlier versions did not raise an error for a row that was not written as asked.
-                    AND strpos(place.prosrc, 'brocot.expect_rows(') > 0),
+            registered.place_function IS NOT NULL AND NOT (
+                EXISTS (
+                    SELECT FROM pg_proc AS place
+                    WHERE place.oid = to_regprocedure(registered.place_function || '(text,text,text,boolean)')
+                        -- Functions of earlier versions did not raise an error for a row that was not written as asked.
+                        AND strpos(place.prosrc, 'brocot.expect_rows(') > 0)
+                AND to_regprocedure(
+                    replace(registered.place_function, 'place_single', 'take_single') || '(text,text,text,text,boolean)')
+                    IS NOT NULL
+                AND to_regprocedure(
+                    replace(registered.place_function, 'place_single', 'item_at') || '(text,text,bigint)') IS NOT NULL),
             registered.place_function IS NOT NULL
         FROM brocot.ordered_tables AS registered
         WHERE \(condition)

@@ -77,10 +77,13 @@ struct PlaceFunctionTests {
         try await fixture.connection.execute(
             script: """
                 DO $$
-                DECLARE name text := (SELECT place_function FROM brocot.ordered_tables WHERE name = 'public.tasks');
+                DECLARE
+                    name text := (SELECT place_function FROM brocot.ordered_tables WHERE name = 'public.tasks');
+                    family text;
                 BEGIN
-                    EXECUTE format('ALTER FUNCTION %s RENAME TO place_single\(former)', name);
-                    EXECUTE format('ALTER FUNCTION %s RENAME TO single_placement\(former)', replace(name, 'place_single', 'single_placement'));
+                    FOREACH family IN ARRAY '{place_single,single_placement,take_single,item_at}'::text[] LOOP
+                        EXECUTE format('ALTER FUNCTION %s RENAME TO %s\(former)', replace(name, 'place_single', family), family);
+                    END LOOP;
                 END $$;
                 UPDATE brocot.ordered_tables SET place_function = 'brocot.place_single\(former)' WHERE name = 'public.tasks';
                 """)
@@ -88,8 +91,11 @@ struct PlaceFunctionTests {
             try await fixture.connection.execute("SELECT brocot.make_place_functions('public.tasks')")
             try await move(fixture)
         }
-        let names = #"SELECT proname::text FROM pg_proc WHERE proname ~ '^(place_single|single_placement)_' ORDER BY 1"#
-        #expect(try await fixture.texts(names) == ["place_single\(former)", "single_placement\(former)"])
+        let names = #"""
+            SELECT proname::text FROM pg_proc WHERE proname ~ '^(place_single|single_placement|take_single|item_at)_' ORDER BY 1
+            """#
+        let all = ["item_at", "place_single", "single_placement", "take_single"]
+        #expect(try await fixture.texts(names) == all.map { $0 + former })
         try await fixture.detach()
         #expect(try await fixture.texts(names) == [])
     }

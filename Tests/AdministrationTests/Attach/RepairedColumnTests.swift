@@ -105,7 +105,8 @@ import Testing
         try await holder.execute(
             script: "BEGIN; SELECT brocot.lock_lists(ARRAY[1], ordered_table => 'public.tasks')")
         let moved = Task {
-            try await caller.execute("SELECT brocot.move_now(1, 5, at => 2, ordered_table => 'public.tasks')")
+            try await caller.execute(
+                "SELECT brocot.move_items_now(1, ARRAY[5]::bigint[], at => 2, ordered_table => 'public.tasks')")
         }
         try await TestDatabase.current.waitUntilBlocked(caller, by: holder)
         try await fixture.connection.execute(script: "ALTER TABLE tasks DROP COLUMN rank CASCADE")

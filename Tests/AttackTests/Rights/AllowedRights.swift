@@ -50,6 +50,7 @@ enum AllowedRights {
         routine brocot.apply_pending(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.apply_request(text,text,text[],text,text,bigint,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.base_type(oid,integer) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.call_place_function(text,text,text,text,text,text,boolean,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.can_place_at_once(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.cancel(bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.change_list(brocot.order_shape,text,text,text[],bigint[],bigint[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -76,6 +77,7 @@ enum AllowedRights {
         routine brocot.is_in_order(numeric[],numeric,numeric) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.is_placed_as_asked(brocot.order_shape) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.is_plain_key(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.item_at(text,text,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.keys_are_1_to_1024_bytes(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.keys_are_distinct(text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.limit_row_waits() |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -86,7 +88,9 @@ enum AllowedRights {
         routine brocot.lock_pending_lists(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.look_up(brocot.order_shape) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.make_place_functions(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.make_position_function(text,brocot.order_shape,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.make_room(brocot.order_shape,text,numeric,numeric,integer,numeric[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.make_take_function(text,brocot.order_shape,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.move(bigint,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,bigint,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.move(text,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,text,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.move(uuid,anycompatible,anycompatible,anycompatible,bigint,boolean,boolean,uuid,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -133,6 +137,7 @@ enum AllowedRights {
         routine brocot.remove_now(bigint,anycompatible,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.remove_now(text,anycompatible,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.remove_now(uuid,anycompatible,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.remove_single(text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.request_status(bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.resume(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.retry(bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
@@ -141,6 +146,7 @@ enum AllowedRights {
         routine brocot.single_placement(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.skip_duplicate_request() |  |  |  |  |
         routine brocot.take_out(brocot.order_shape,text,text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.take_single(text,text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.visible_neighbour(brocot.order_shape,text,boolean,numeric,numeric[],bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.wait_for(bigint,interval,text,text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.wake_sleeping_daemons() |  |  |  |  |
