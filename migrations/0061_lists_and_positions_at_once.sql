@@ -123,8 +123,8 @@ BEGIN
         shape.item_text, shape.relation, shape.in_list, shape.rank, shape.item, shape.item_type);
     EXECUTE format('GRANT EXECUTE ON FUNCTION brocot.item_at%s TO PUBLIC', suffix);
     EXECUTE format('COMMENT ON FUNCTION brocot.item_at%s IS %L', suffix, format(
-        'The item of %s behind which another item goes to a position of the list, if each row is visible. NULL: it goes to the end of the list, or a key '
-        'is of unusual form.',
+        'The item of %s behind which another item goes to a position of the list, if each row is visible. NULL: it goes to the end of the list, or a '
+        'key is of unusual form.',
         ordered_table));
 END
 $$;

@@ -18,9 +18,11 @@ enum MoveFailure {
     /// Brocot's functions that run with the caller's `search_path`. If it contains schema `brocot`, the server may name them without the
     /// schema. A function of the user's with such a name counts as Brocot's then.
     static let namesWithoutSchema: Set<Substring> = [
-        "apply_directly", "apply_move", "apply_request", "call_place_function", "change_list", "check_keys", "check_presence", "check_request",
+        "apply_directly", "apply_move", "apply_request", "call_place_function", "change_list", "check_keys",
+        "check_presence", "check_request",
         "insert_rows", "is_canonical", "make_room", "move_single", "neighbour", "order_shape", "place_arriving",
-        "place_items", "places", "rank_between", "read_gap", "read_rows", "remove_single", "take_out", "window_side", "write_placement",
+        "place_items", "places", "rank_between", "read_gap", "read_rows", "remove_single", "simplest_between",
+        "take_out", "window_side", "write_placement",
         "write_ranks",
     ]
     /// How the names of the functions that ``namesWithoutSchema`` lacks begin: each table has its own.

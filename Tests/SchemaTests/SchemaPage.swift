@@ -122,7 +122,8 @@ extension SchemaPage {
         SchemaPage(
             name: "ranks", title: "Functions that calculate ranks",
             functions: [
-                "rank_of", "ranks_of", "rank_between", "simplest_between", "rank_spread", "ranks_one_after_the_other",
+                "rank_of", "ranks_of", "rank_between", "simplest_between", "simplest_in_cells", "rank_spread",
+                "ranks_one_after_the_other",
                 "is_in_order",
             ]),
         SchemaPage(

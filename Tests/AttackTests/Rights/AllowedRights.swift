@@ -142,6 +142,7 @@ enum AllowedRights {
         routine brocot.resume(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.retry(bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.simplest_between(bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.simplest_in_cells(integer,bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.single_item(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.single_placement(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.skip_duplicate_request() |  |  |  |  |
