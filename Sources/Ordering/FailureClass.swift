@@ -11,13 +11,13 @@ package enum FailureClass: Equatable, Sendable {
 
     /// Classes of SQLSTATE that decide no request if one of Brocot's own statements causes them: connection, feature,
     /// transaction state, statement name, authorization, schema name, rollback, syntax or access rule, resources, prerequisite state,
-    /// operator intervention, system, internal. `brocot.error_code` has the same list.
+    /// operator intervention, system, old snapshot, internal. `brocot.error_code` has the same list.
     private static let environmental: Set<String> = [
-        "08", "0A", "25", "26", "28", "3F", "40", "42", "53", "55", "57", "58", "XX",
+        "08", "0A", "25", "26", "28", "3F", "40", "42", "53", "55", "57", "58", "72", "XX",
     ]
     /// Classes of SQLSTATE that decide no request even if a user's function causes them, unless the function raises them on
     /// purpose.
-    private static let environmentalAnywhere: Set<String> = ["08", "53", "57", "58", "XX"]
+    private static let environmentalAnywhere: Set<String> = ["08", "53", "57", "58", "72", "XX"]
 
     package init(_ error: OrderingError) {
         switch error {
