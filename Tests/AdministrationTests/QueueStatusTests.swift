@@ -120,6 +120,11 @@ import Testing
             // One probe for each list that was asked for, not for each that there is.
             let loops = plan.matches(of: /loops=(\d+)/).compactMap { Int($0.1) }
             #expect(loops.max().map { $0 <= 110 } == true, "\(plan)")
+            // No more than the greatest limit, although there are more requests and more logged ones.
+            let rows = plan.matches(of: /Scan.*\(actual rows=([\d.]+) loops=(\d+)\)/).compactMap { scan in
+                Double(scan.1).flatMap { rows in Double(scan.2).map { rows * $0 } }
+            }
+            #expect(rows.max().map { $0 <= 10_001 } == true, "\(plan)")
         }
     }
 

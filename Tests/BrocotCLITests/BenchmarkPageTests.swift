@@ -23,10 +23,14 @@ import Testing
             titles.map { title in
                 title.lowercased().filter { $0.isLetter || $0.isNumber || " -".contains($0) }.replacing(" ", with: "-")
             })
-        for link in readme.matches(of: /\(docs\/benchmarks\.md#([^)]*)\)/) {
+        let links = readme.matches(of: /\(docs\/benchmarks\.md#([^)]*)\)/)
+        try #require(!links.isEmpty)
+        for link in links {
             #expect(headings.contains(String(link.1)))
         }
-        for picture in page.matches(of: /!\[[^\]]*\]\(([^)]*)\)/) {
+        let pictures = page.matches(of: /!\[[^\]]*\]\(([^)]*)\)/)
+        try #require(!pictures.isEmpty)
+        for picture in pictures {
             #expect(try !Repository.text(of: "docs/\(picture.1)").isEmpty)
         }
     }

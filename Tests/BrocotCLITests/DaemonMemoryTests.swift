@@ -11,6 +11,8 @@ import Testing
     func notifications() async throws {
         let sender = try await TestDatabase.current.connect()
         let kilobytes = try await RunningBrocot.memoryOfDaemon {
+            // By then it listens.
+            try await waitUntil(aDaemonSleeps: true)
             // 237 MB.
             try await sender.execute(
                 "SELECT pg_notify('brocot_move_requests', n || repeat('x', 7900)) FROM generate_series(1, 30000) AS n")

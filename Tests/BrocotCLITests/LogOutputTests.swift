@@ -80,11 +80,13 @@ import Testing
         @Test("A terminal that nobody reads keeps no line waiting")
         func terminal() throws {
             let main = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+            try #require(main >= 0)
             defer { close(main) }
             var (locked, number): (Int32, Int32) = (0, 0)
             // TIOCSPTLCK and TIOCGPTN, which Swift does not import.
             try #require(ioctl(main, 0x4004_5431, &locked) == 0 && ioctl(main, 0x8004_5430, &number) == 0)
             let terminal = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
+            try #require(terminal >= 0)
             defer { close(terminal) }
             let output = LogOutput(terminal, patience: .zero)
             for _ in 0..<10_000 { output.print("a line of sixty characters, many of which fill a terminal") }

@@ -49,7 +49,8 @@ struct LibraryHostileSearchPathTests {
 }
 
 extension LibraryHostileSearchPathTests {
-    @Test("The library calls no operator or function with closer types from the search_path")
+    @Test(
+        "The library calls no operator or function with closer types from the search_path", .databaseWithOverloadTraps)
     func callsNoTraps() async throws {
         let administrator = try await TestDatabase.current.connect()
         try await administrator.execute(

@@ -156,7 +156,9 @@ import Testing
     @Test("Verification changes nothing in the database") func leavesEverythingAsItWas() async throws {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("INSERT INTO brocot.items VALUES ('l', 'a', 1, 1, 1)")
+        let before = try await state(connection)
         _ = try await Migrator(connection: connection).verify()
+        #expect(try await state(connection) == before)
         let row = try await connection.query(
             """
             SELECT (SELECT count(*) FROM brocot.items),
@@ -165,6 +167,22 @@ import Testing
         ).single()
         #expect(try row.decode(0, as: Int.self) == 1)
         #expect(try row.decode(1, as: String.self) == "brocot")
+    }
+
+    /// The versions of the schema's relations, functions and triggers in the catalog, and the applied migrations.
+    private func state(_ connection: Connection) async throws -> [String] {
+        try await connection.query(
+            """
+            SELECT concat_ws(' ', tableoid::regclass, oid, xmin) FROM pg_class WHERE relnamespace = 'brocot'::regnamespace
+            UNION ALL
+            SELECT concat_ws(' ', tableoid::regclass, oid, xmin) FROM pg_proc WHERE pronamespace = 'brocot'::regnamespace
+            UNION ALL
+            SELECT concat_ws(' ', pg_trigger.tableoid::regclass, pg_trigger.oid, pg_trigger.xmin)
+            FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid WHERE relnamespace = 'brocot'::regnamespace
+            UNION ALL
+            SELECT migration::text FROM brocot.schema_migrations AS migration
+            """
+        ).map { try $0.decode(0, as: String.self) }.sorted()
     }
 
     private func verify(after change: String) async throws -> SchemaComparison {

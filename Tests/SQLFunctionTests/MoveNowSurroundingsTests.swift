@@ -114,13 +114,23 @@ struct MoveNowSurroundingsTests {
         ("remove_items_now('l', '{a,x}')", "remove {a,x} - - - insert"),
     ]
 
-    @Test("A move at once is logged as it was asked for, and not at all if its table turns the log off")
+    @Test(
+        "A move at once is logged as it was asked for, with its transaction, and not at all if its table turns the log off"
+    )
     func logged() async throws {
         let caller = try await SQLCaller()
         let connection = caller.connection
         let clear: SQL = "DELETE FROM brocot.move_log"
         try await connection.execute(
             script: "SELECT brocot.move_items_now('l', '{x,y}', last => true), brocot.move_now('k', 'm', last => true)")
+        let isLogged = try await connection.query(
+            """
+            SELECT logged.direct AND logged.outcome = 'applied' AND logged.xid::xid = stored.xmin AND logged.id > 0
+            FROM brocot.move_log AS logged JOIN brocot.items AS stored ON logged.items = ARRAY[stored.item]
+            WHERE stored.item = 'm'
+            """
+        ).single().decode(0, as: Bool.self)
+        #expect(isLogged)
         let log: SQL = """
             SELECT concat_ws(' ', placement, items, coalesce(anchor, '-'), coalesce(position::text, '-'),
                 coalesce(from_list, '-'), missing)
@@ -137,6 +147,7 @@ struct MoveNowSurroundingsTests {
         try await connection.execute(
             script: "SELECT brocot.move_items_now('l', '{x,m}', first => true), brocot.remove_now('l', 'm')")
         #expect(try await connection.query(log).isEmpty)
+        #expect(try await caller.lists() == ["l": ["x", "y"]])
     }
 
     @Test(
@@ -170,6 +181,7 @@ struct MoveNowSurroundingsTests {
             try await caller.connection.execute(
                 "SELECT brocot.move_now('', 'a', before => \(unsafeRaw: key), ordered_table => 'public.cards')")
         }
+        #expect(error?.sqlState?.rawValue == "22023")
         #expect(error?.message.contains("anchor_is_1_to_1024_bytes") == true)
     }
 

@@ -201,28 +201,6 @@ struct MoveNowTests {
         #expect(error?.sqlState?.rawValue == "55000")
     }
 
-    @Test("A move at once is logged with its transaction, unless the table turns the log off")
-    func logged() async throws {
-        let caller = try await prepared()
-        let row = try await caller.connection.query(
-            """
-            SELECT logged.direct AND logged.outcome = 'applied' AND logged.xid::xid = stored.xmin
-                AND logged.placement = 'last' AND logged.id > 0
-            FROM brocot.move_log AS logged JOIN brocot.items AS stored ON logged.items = ARRAY[stored.item]
-            WHERE stored.item = '4'
-            """
-        ).single()
-        #expect(try row.decode(0, as: Bool.self))
-        let before = try await caller.connection.query("SELECT FROM brocot.move_log").count
-        try await caller.connection.execute(
-            script: """
-                UPDATE brocot.ordered_tables SET log_direct = false WHERE name = 'items';
-                SELECT brocot.move_now('a', '3', first => true);
-                """)
-        #expect(try await caller.connection.query("SELECT FROM brocot.move_log").count == before)
-        #expect(try await items("a", caller) == ["3", "1", "2"])
-    }
-
     @Test("A move at once writes nothing if the order is already as requested")
     func alreadyThere() async throws {
         let caller = try await prepared()

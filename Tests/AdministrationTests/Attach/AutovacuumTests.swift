@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LibPQ
 import Ordering
 import TestLimit
@@ -35,6 +36,10 @@ import Testing
         }
         try await attacher.run(step, on: AttachFixture.definition().names)
         #expect(try await fixture.attacher.plan(AttachFixture.definition()).missingColumns == 0)
+        let log = TestDatabase.current.cluster.logFile
+        try await eventually("the server's log says that an autovacuum was cancelled") {
+            try String(contentsOfFile: log, encoding: .utf8).contains("canceling autovacuum task")
+        }
     }
 
     @Test(

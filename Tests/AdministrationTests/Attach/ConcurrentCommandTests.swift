@@ -69,10 +69,15 @@ import Testing
         let isDropped = Flag()
         try await fixture.attacher.run(plan) { step in
             guard step.purpose.contains("tasks_2"), !isDropped.isSet else { return }
-            isDropped.set()
-            _ = try? await other.execute("DROP TABLE tasks_2")
+            do {
+                try await other.execute("DROP TABLE tasks_2")
+                isDropped.set()
+            } catch {
+                Issue.record(error)
+            }
         }
         #expect(isDropped.isSet)
+        #expect(try await fixture.texts("SELECT to_regclass('tasks_2') IS NULL") == ["t"])
         #expect(try await fixture.attacher.plan(AttachFixture.definition()).steps.isEmpty)
     }
 

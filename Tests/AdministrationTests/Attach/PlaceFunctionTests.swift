@@ -100,16 +100,6 @@ struct PlaceFunctionTests {
         #expect(try await fixture.texts(names) == [])
     }
 
-    @Test("move_now refuses an anchor that no request may name, although a row has this key")
-    func emptyAnchor() async throws {
-        let fixture = try await AttachFixture(
-            "CREATE TABLE tasks (id text PRIMARY KEY, project_id int); INSERT INTO tasks VALUES ('', 1), ('b', 1)")
-        try await fixture.attach()
-        let error = await fixture.connection.refusal(
-            of: "SELECT brocot.move_now(1, 'b'::text, before => '', ordered_table => 'public.tasks')")
-        #expect(error?.sqlState == SQLState(rawValue: "22023"))
-    }
-
     @Test("brocot check --repair makes dropped functions again", .databaseWithAttachedTasks) func dropped() async throws
     {
         let fixture = try await AttachFixture()
