@@ -25,7 +25,7 @@ struct ImportCommand: AsyncParsableCommand {
 
             These lines are refused: empty lines, keys of more than 1,024 bytes, keys that are not UTF-8, and items that are \
             already in the list or in an earlier line. Your own table must be attached with --owns-rows. Into other tables, \
-            copy the rows yourself; the daemon places them.
+            copy the rows yourself; the daemon places them, unless the table has --arrive none.
 
             Exit status: 0 imported · 1 a line was refused, or the command failed; nothing was imported, unless the message says \
             that the COMMIT may have succeeded · 2 no such table or list, or the \

@@ -43,8 +43,8 @@ struct RankedItem: Encodable {
             }
             return items.enumerated().map { position, item in
                 RankedItem(
-                    position: position, item: item.key, rankNumerator: item.fraction.numerator,
-                    rankDenominator: item.fraction.denominator, rank: item.rank.text)
+                    position: position, item: item.key, rankNumerator: item.rank.numerator,
+                    rankDenominator: item.rank.denominator, rank: item.sortKey.text)
             }
         } catch let rejection as Rejection {
             throw rejection.code == .unknownOrderedTable

@@ -1,5 +1,8 @@
+import Administration
 import FoundationEssentials
 import LibPQ
+import Ordering
+import OrderingModel
 import Subprocess
 import TestLimit
 import TestPostgres
@@ -230,7 +233,51 @@ import Testing
         try await attach("tasks")
         let result = try await BrocotProcess.run("import", "", "--table", "public.tasks", input: "1\n")
         #expect(result.exitCode == 2)
-        #expect(result.errors.contains("COPY the rows into the table; the daemon places them"), "\(result.errors)")
+        #expect(result.errors.contains("was attached without --owns-rows. COPY the rows"), "\(result.errors)")
+    }
+
+    @Test(
+        "brocot import says who places rows that are copied into a table of the application",
+        arguments: [
+            (.last, false, "COPY the rows into the table; the daemon places them"),
+            (.last, true, "COPY the rows into the table: with --arrive-now, COPY places them"),
+            (.none, false, "and then move them: with --arrive none, new rows get no place"),
+        ] as [(OrderDefinition.Arrival, Bool, String)])
+    func adviceToCopy(arrive: OrderDefinition.Arrival, arriveNow: Bool, advice: String) async throws {
+        let observer = try await TestDatabase.current.observer
+        try await observer.execute(script: "CREATE TABLE tasks (id bigint PRIMARY KEY)")
+        let order = OrderDefinition(
+            names: OrderNames(schema: "public", table: "tasks"), listColumns: [], itemColumn: "id", arrive: arrive,
+            arriveNow: arriveNow)
+        try await attach(order, on: observer)
+        let result = try await BrocotProcess.run("import", "", "--table", "public.tasks", input: "1\n")
+        #expect(result.errors.contains(advice), "\(result.errors)")
+    }
+
+    @Test("brocot import shows the server's message if a unique constraint of a further column is violated")
+    func furtherUniqueColumn() async throws {
+        try await TestDatabase.current.observer.execute(
+            script: """
+                CREATE TABLE songs (
+                    playlist int, song bigint NOT NULL, slot text DEFAULT 'x' UNIQUE, UNIQUE (playlist, song))
+                """)
+        try await attach("songs", item: "song", lists: ["playlist"], ownsRows: true)
+        let result = try await BrocotProcess.run("import", "7", "--table", "public.songs", input: "1\n2\n")
+        #expect(result.exitCode == 1)
+        let reason =
+            #"duplicate key value violates unique constraint "songs_slot_key" (Key (slot)=(x) already exists.)"#
+        #expect(result.errors == "brocot: Nothing was imported: line 2: \(reason).\n")
+    }
+
+    @Test("brocot import notices a used key in a partition") func duplicateInPartition() async throws {
+        try await TestDatabase.current.observer.execute(
+            script: """
+                CREATE TABLE songs (playlist int, song bigint NOT NULL, UNIQUE (playlist, song)) PARTITION BY LIST (playlist);
+                CREATE TABLE songs_7 PARTITION OF songs FOR VALUES IN (7);
+                """)
+        try await attach("songs", item: "song", lists: ["playlist"], ownsRows: true)
+        let result = try await BrocotProcess.run("import", "7", "--table", "public.songs", input: "1\n1\n")
+        #expect(result.errors.contains("line 2: \(Self.duplicate)"), "\(result.errors)")
     }
 
     @Test("brocot import inserts nothing if it is interrupted", arguments: [SIGINT, SIGKILL]) func interrupted(

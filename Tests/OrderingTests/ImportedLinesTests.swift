@@ -50,7 +50,7 @@ import Testing
         arguments: [
             (Array("a\n\nb\n".utf8), 2, "it is empty"), (Array("a\nb\n\r\n".utf8), 3, "it is empty"),
             ([0x61, 0x0A, 0xFF, 0x0A], 2, "it is not UTF-8"), ([0x61, 0x00, 0x0A], 1, "it has a NUL character"),
-            (Array("\(String(repeating: "ä", count: 513))\n".utf8), 1, "it has more than 1,024 bytes"),
+            (Array("\(String(repeating: "ä", count: 513))\n".utf8), 1, "it has more than 1024 bytes"),
         ] as [([UInt8], Int, String)])
     func faults(text: [UInt8], line: Int, reason: String) {
         let lines = lines([text])
@@ -66,7 +66,7 @@ import Testing
             return pieces <= 100 ? Array(repeating: UInt8(ascii: "a"), count: 500) : []
         }
         #expect(lines.next() == nil)
-        #expect(lines.fault == ImportedLines.Fault(line: 1, reason: "it has more than 1,024 bytes"))
+        #expect(lines.fault == ImportedLines.Fault(line: 1, reason: "it has more than 1024 bytes"))
         #expect(pieces == 3)
     }
 

@@ -10,7 +10,8 @@ import Testing
 struct ListImportTests {
     private struct NoInput: Error {}
 
-    @Test("An import into a table whose rows are still being placed is refused") func beingFilled() async throws {
+    @Test("An import into a table that attach or a repair has not finished is refused") func beingFilled() async throws
+    {
         let connection = try await TestDatabase.current.connect()
         try await connection.execute("UPDATE brocot.ordered_tables SET being_filled = true")
         let isRead = Flag()
@@ -26,7 +27,10 @@ struct ListImportTests {
             Issue.record("it was not refused: \(result)")
             return
         }
-        #expect(rejection.message == "brocot attach is still placing the rows of items")
+        #expect(
+            rejection.message == """
+                brocot attach or brocot check --repair of items is not finished. If neither runs now, brocot check says what to do
+                """)
         #expect(try await connection.query("SELECT FROM brocot.items").isEmpty)
     }
 

@@ -42,7 +42,7 @@ final class ImportedLines: IteratorProtocol {
 
     /// U+FEFF in UTF-8. Some programs put it at the beginning of a text; it is no part of the first key.
     private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-    private static let tooLong = "it has more than 1,024 bytes"
+    private static let tooLong = "it has more than \(Move.longestKey) bytes"
 
     private func refuse(_ reason: String) -> String? {
         fault = Fault(line: count + 1, reason: reason)

@@ -52,7 +52,12 @@ package struct ListImport: Sendable {
                     }
                     _ = try connection.query(AdvisoryLock.ofList(list).lock)
                     guard try !connection.query(isBeingFilled(list)).single().decode(0, as: Bool.self) else {
-                        throw Rejection(.failed, "brocot attach is still placing the rows of \(list.orderedTable)")
+                        throw Rejection(
+                            .failed,
+                            """
+                            brocot attach or brocot check --repair of \(list.orderedTable) is not finished. If neither runs now, \
+                            brocot check says what to do
+                            """)
                     }
                     let table = try table(of: list, on: connection)
                     return try ListImport(list: list, table: table).copy(read, on: connection)
@@ -61,6 +66,8 @@ package struct ListImport: Sendable {
             return .failure(refusal)
         } catch let rejection as Rejection {
             return .failure(.refused(rejection))
+        } catch let refused as RefusedRow {
+            return .failure(.refused(try refused.rejection(on: connection)))
         } catch let error as PostgresError {
             throw OrderingError.database(error)
         }
@@ -75,12 +82,8 @@ package struct ListImport: Sendable {
             throw ImportRefusal.impossible(reason: rejection.message)
         }
         guard table.ownsRows else {
-            throw ImportRefusal.impossible(
-                reason: """
-                    \(name) was attached without --owns-rows. COPY the rows into the table; the daemon places them in their \
-                    order
-                    """
-            )
+            let advice = try adviceToCopy(into: name, on: connection)
+            throw ImportRefusal.impossible(reason: "\(name) was attached without --owns-rows. \(advice)")
         }
         guard try !connection.query(hasActivePolicies(table)).single().decode(0, as: Bool.self) else {
             throw ImportRefusal.impossible(
@@ -90,6 +93,25 @@ package struct ListImport: Sendable {
                     """)
         }
         return table
+    }
+
+    /// How to insert many rows into a table without `--owns-rows`, and who places them. The text has no full stop at its end.
+    private static func adviceToCopy(into table: String, on connection: isolated Connection) throws -> String {
+        let order = try connection.query(
+            """
+            SELECT registered.arrive, registered.arrive_now FROM brocot.ordered_tables AS registered
+            WHERE registered.name OPERATOR(pg_catalog.=) \(table)
+            """
+        ).single()
+        guard try order.decode(0, as: String.self) != "none" else {
+            return "COPY the rows into the table, and then move them: with --arrive none, new rows get no place"
+        }
+        return try order.decode(1, as: Bool.self)
+            ? """
+            COPY the rows into the table: with --arrive-now, COPY places them in their order. If they are of more than \
+            \(AdvisoryLock.mostLists) lists, the daemon places them
+            """
+            : "COPY the rows into the table; the daemon places them in their order"
     }
 
     private static func hasActivePolicies(_ table: OrderedTable) -> SQL {
@@ -118,7 +140,7 @@ package struct ListImport: Sendable {
         do throws(PostgresError) {
             copied = try connection.copyIn(statement, rows: rows)
         } catch {
-            throw rejection(for: error) ?? error
+            throw RefusedRow(error, in: table) ?? error
         }
         if let error = lines.readError { throw error }
         if let fault = lines.fault { throw Rejection(.invalidKey, "line \(fault.line): \(fault.reason)") }
@@ -163,20 +185,64 @@ package struct ListImport: Sendable {
             (\(columns.map(quoteIdentifier).joined(separator: ", "))) FROM STDIN
             """
     }
+}
 
-    /// The rejection for a row that the database refused, with the row's line; nil if the error does not concern a row.
+/// A row that the database refused. The transaction has failed.
+private struct RefusedRow: Error {
+    private let error: PostgresError
+    private let state: SQLState
+    private let table: OrderedTable
+
+    /// Nil if the error does not concern a row.
+    init?(_ error: PostgresError, in table: OrderedTable) {
+        guard let state = error.sqlState, ["22", "23", "P0"].contains(state.classCode) else { return nil }
+        (self.error, self.state, self.table) = (error, state, table)
+    }
+
+    /// The rejection, with the row's line. The transaction must have ended.
     ///
     /// The server names the line in the error's context, in the language of its messages.
-    private func rejection(for error: PostgresError) -> Rejection? {
-        guard let state = error.sqlState, ["22", "23", "P0"].contains(state.classCode) else { return nil }
+    func rejection(on connection: isolated Connection) throws(OrderingError) -> Rejection {
         let line = error.context.flatMap { $0.firstMatch(of: /COPY .*?, \S+ (\d+)/) }.map { "line \($0.1): " } ?? ""
         let detail = error.detail.map { " (\($0))" } ?? ""
-        guard state == .uniqueViolation else {
+        guard try isOfUsedKey(on: connection) else {
             return Rejection(.failed, "\(line)\(error.message)\(detail)", sqlState: state.rawValue)
         }
         return Rejection(
             .itemExists, "\(line)another row, or an earlier line, has this key\(detail)", sqlState: state.rawValue)
     }
+
+    /// Whether another row has the row's key. A unique constraint of a further column does not show that.
+    private func isOfUsedKey(on connection: isolated Connection) throws(OrderingError) -> Bool {
+        guard state == .uniqueViolation, let schema = error.schema, let index = error.constraint else { return false }
+        do throws(PostgresError) {
+            return try connection.transaction(.repeatableReadOnly) { connection throws(PostgresError) in
+                try connection.query(isOfKey(index, in: schema)).single().decode(0, as: Bool.self)
+            }
+        } catch {
+            throw .database(error)
+        }
+    }
+
+    /// Whether an index is on the table or one of its partitions, and on the item column, alone or with list columns. The statement runs with only
+    /// `pg_catalog` in the `search_path`.
+    private func isOfKey(_ index: String, in schema: String) -> SQL {
+        """
+        SELECT EXISTS (
+            SELECT FROM pg_index AS violated
+            JOIN pg_class AS relation ON relation.oid = violated.indexrelid
+            JOIN pg_namespace AS namespace ON namespace.oid = relation.relnamespace
+            CROSS JOIN LATERAL unnest(violated.indkey::int2[]) WITH ORDINALITY AS key (attnum, number)
+            LEFT JOIN pg_attribute AS stored ON stored.attrelid = violated.indrelid AND stored.attnum = key.attnum
+            WHERE namespace.nspname = \(schema)::name AND relation.relname = \(index)::name
+                AND coalesce(pg_partition_root(violated.indrelid), violated.indrelid) = \(table.names.quoted)::regclass
+                AND key.number <= violated.indnkeyatts
+            HAVING bool_and(coalesce(stored.attname::text = ANY (\(keys)), false))
+                AND bool_or(stored.attname::text = \(table.itemColumn.name)))
+        """
+    }
+
+    private var keys: [String] { table.listColumns.map(\.name) + [table.itemColumn.name] }
 }
 
 /// The rows of imported items: the values of the list columns, the key, and consecutive integers as ranks.

@@ -30,10 +30,9 @@ package struct ListReader: Sendable {
     /// An item and its rank.
     package struct PlacedItem: Sendable {
         package let key: String
-        /// The sort key.
-        package let rank: PostgresNumeric
-        /// The exact rank.
-        package let fraction: (numerator: Int64, denominator: Int64)
+        /// The column `rank`.
+        package let sortKey: PostgresNumeric
+        package let rank: (numerator: Int64, denominator: Int64)
     }
 
     /// The first placed items of the list.
@@ -45,8 +44,8 @@ package struct ListReader: Sendable {
             for row in try rows(statement, on: connection) {
                 items.append(
                     PlacedItem(
-                        key: try row.decode(Column.key), rank: try row.decode(Column.sortKey),
-                        fraction: (try row.decode(Column.numerator), try row.decode(Column.denominator))))
+                        key: try row.decode(Column.key), sortKey: try row.decode(Column.sortKey),
+                        rank: (try row.decode(Column.numerator), try row.decode(Column.denominator))))
             }
             return items
         } catch {
