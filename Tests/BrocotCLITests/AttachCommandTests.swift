@@ -317,6 +317,16 @@ import Testing
         #expect(unplaced == 3)
     }
 
+    @Test("brocot attach --sql says that its removal of equal ranks keeps these rows locked until COMMIT")
+    func lockOfEqualRanks() async throws {
+        _ = try await database()
+        _ = try await BrocotProcess.run(Self.arguments)
+        _ = try await BrocotProcess.run("detach", "public.tasks")
+        let printed = try await BrocotProcess.run(Self.arguments + ["--sql"])
+        let comment = "as the table's owner: the rows that lose their rank stay locked until COMMIT"
+        #expect(printed.output.contains(comment), "\(printed.output)")
+    }
+
     @Test("A second brocot attach says how many rows had the rank of another row; its --sql removes these ranks too")
     func equalRanks() async throws {
         let connection = try await database()

@@ -246,11 +246,12 @@ struct AttachRules {
             throw refuse(
                 "column \"\(column.name)\" is an identity GENERATED ALWAYS, so that no move could insert a row")
         }
-        for column in table.columns
-        where column.isNotNull && !column.hasDefault && !column.isGenerated && !written.contains(column.name) {
+        for column in table.columns where column.isMandatory && !written.contains(column.name) {
+            // The type may be a domain that is NOT NULL.
+            let type = column.isNotNull ? "" : " of type \(column.displayedType)"
             throw refuse(
                 """
-                column "\(column.name)" is NOT NULL and has no default, so that no move could insert a row. Give it a default, or \
+                column "\(column.name)"\(type) is NOT NULL and has no default, so that no move could insert a row. Give it a default, or \
                 attach the table without --owns-rows
                 """)
         }

@@ -11,7 +11,8 @@ package struct AttachStep: Hashable, Sendable {
     package enum Lock: String, Sendable {
         case none = "no lock on the table"
         case shareUpdateExclusive = "readers and writers don't wait"
-        case rows = "a batch's rows are locked for a moment"
+        /// Only the rows that the step changes. A script changes all of them in one transaction.
+        case rows = "the rows that lose their rank stay locked until COMMIT, which brocot attach does after each batch"
         /// SHARE, or SHARE ROW EXCLUSIVE.
         case share = "writers wait for a moment"
         case accessExclusive = "readers and writers wait for a moment"

@@ -7,8 +7,9 @@ import Ordering
 struct StepRunner: Sendable {
     /// After so many attempts, about five seconds, a notice says why nothing happens.
     private static let attemptsBeforeNotice = 10
-    /// How often a step is tried if it fails with an internal error of the server.
-    private static let mostConflicts = attemptsBeforeNotice
+    /// From this attempt on, an internal error of the server ends the step. Other sessions may cause such an error a few times in a row, for example
+    /// if they change the same row of the catalog. If it comes more often, the server has a permanent fault.
+    private static let lastAttemptAfterInternalError = 10
     /// Every fifth attempt waits longer: the server cancels an autovacuum only for a session that has waited for
     /// `deadlock_timeout`.
     private static let attemptsPerLongWait = 5
@@ -39,9 +40,7 @@ struct StepRunner: Sendable {
                 }
             } catch {
                 guard error.code != .cancelled else { throw .cancelled }
-                // Other sessions may cause an internal error a few times in a row. If it comes more often, the server
-                // has a permanent fault.
-                let isFault = error.sqlState == .internalError && attempt >= Self.mostConflicts
+                let isFault = error.sqlState == .internalError && attempt >= Self.lastAttemptAfterInternalError
                 guard step.execution != .alone, !isFault, error.sqlState == .lockNotAvailable || error.isConflict
                 else { throw .stepFailed(step: step.purpose, error) }
             }
@@ -79,10 +78,15 @@ struct StepRunner: Sendable {
             step.lock == .shareUpdateExclusive
             ? "0"
             : "\(lockTimeout.milliseconds)"
-        let settings = TransactionSettings.ofTables + [("lock_timeout", limit), ("client_min_messages", "warning")]
+        let firesTriggers = step.execution == .inSessionsSearchPath
+        let common =
+            firesTriggers
+            ? [TransactionSettings.printedNames] + TransactionSettings.ofWholeTables : TransactionSettings.ofTables
+        let settings = common + [("lock_timeout", limit), ("client_min_messages", "warning")]
         try connection.transaction(settings: settings) {
             connection throws(PostgresError) in
-            if isPatient && step.lock != .shareUpdateExclusive {
+            // An UPDATE, which fires triggers, does not wait for an autovacuum.
+            if isPatient && !firesTriggers && step.lock != .shareUpdateExclusive {
                 _ = try connection.query(LockHolderStatements.waitForCancelledAutovacuum(of: table))
             }
             if step.actor == .registryOwner { try connection.execute(script: Self.becomeRegistryOwner) }

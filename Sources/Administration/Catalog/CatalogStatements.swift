@@ -109,7 +109,7 @@ enum CatalogStatements {
 
     /// The columns of ``columns(of:)``.
     enum AttributeColumn: Int {
-        case name, type, declaredType, isNotNull, isGenerated, hasDefault, isIdentityAlways, isIdentity,
+        case name, type, declaredType, isNotNull, isGenerated, hasDefault, isMandatory, isIdentityAlways, isIdentity,
             usesSequence, foreignTypeOwner, cast, typeSchema, typeName
         /// The first two of the columns of ``KeyType/columns(of:)``.
         case baseSchema, baseType
@@ -123,8 +123,8 @@ enum CatalogStatements {
                 SELECT FROM pg_constraint AS rule
                 WHERE rule.conrelid = stored.attrelid AND rule.contype = 'n' AND rule.conkey[1] = stored.attnum
                     AND NOT rule.convalidated),
-            stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '', stored.attidentity = 'a',
-            stored.attidentity <> '',
+            stored.attgenerated <> '', stored.atthasdef OR stored.attidentity <> '', \(isMandatory),
+            stored.attidentity = 'a', stored.attidentity <> '',
             stored.attidentity <> '' OR EXISTS (
                 SELECT FROM pg_attrdef AS given
                 JOIN pg_depend AS need ON need.classid = 'pg_attrdef'::regclass AND need.objid = given.oid
@@ -143,14 +143,29 @@ enum CatalogStatements {
         """
     }
 
+    /// The column's type and, if it is a domain, the types that the domain is over, for WITH RECURSIVE.
+    private static let chainOfTypes: SQL = """
+        chain (oid) AS (
+            SELECT stored.atttypid
+            UNION
+            SELECT self.typbasetype FROM chain JOIN pg_type AS self ON self.oid = chain.oid WHERE self.typbasetype <> 0
+        )
+        """
+
+    /// Whether an INSERT that gives no value fails. Each domain of the chain may forbid NULL. Of their defaults, only that of the column's own type
+    /// counts: the server copies the default of the other domain when it creates a domain.
+    private static let isMandatory: SQL = """
+        (
+            stored.attnotnull OR EXISTS (
+                WITH RECURSIVE \(chainOfTypes)
+                SELECT FROM chain JOIN pg_type AS self ON self.oid = chain.oid WHERE self.typnotnull)
+        ) AND NOT (stored.atthasdef OR stored.attidentity <> '' OR type.typdefault IS NOT NULL)
+        """
+
     /// The owner of the column's type, or of a type that this domain is over, who is neither the table's owner nor a superuser.
     private static let foreignTypeOwner: SQL = """
         (
-            WITH RECURSIVE chain (oid) AS (
-                SELECT stored.atttypid
-                UNION
-                SELECT self.typbasetype FROM chain JOIN pg_type AS self ON self.oid = chain.oid WHERE self.typbasetype <> 0
-            )
+            WITH RECURSIVE \(chainOfTypes)
             SELECT owner.rolname::text
             FROM chain
             JOIN pg_type AS self ON self.oid = chain.oid

@@ -21,6 +21,8 @@ struct TableDescription: Hashable, Sendable {
         let isNotNull: Bool
         let isGenerated: Bool
         let hasDefault: Bool
+        /// Whether an INSERT that gives no value fails: the column or its type is NOT NULL, and neither has a default.
+        let isMandatory: Bool
         /// Whether the column is GENERATED ALWAYS AS IDENTITY, so that an INSERT can't give a value.
         let isIdentityAlways: Bool
         let isIdentity: Bool

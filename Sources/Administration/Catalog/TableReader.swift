@@ -174,7 +174,7 @@ package enum TableReader {
                 type: try row.decode(Column.type), typeSchema: try row.decode(Column.typeSchema),
                 typeName: try row.decode(Column.typeName),
                 isNotNull: try row.decode(Column.isNotNull), isGenerated: try row.decode(Column.isGenerated),
-                hasDefault: try row.decode(Column.hasDefault),
+                hasDefault: try row.decode(Column.hasDefault), isMandatory: try row.decode(Column.isMandatory),
                 isIdentityAlways: try row.decode(Column.isIdentityAlways),
                 isIdentity: try row.decode(Column.isIdentity),
                 usesSequence: try row.decode(Column.usesSequence),

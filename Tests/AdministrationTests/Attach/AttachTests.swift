@@ -203,6 +203,31 @@ import Testing
         #expect(try await !fixture.attacher.plan(AttachFixture.definition()).steps.isEmpty)
     }
 
+    @Test(
+        "brocot attach refuses to own rows if the type of a further column is NOT NULL and has no default",
+        arguments: [
+            "CREATE DOMAIN note AS text NOT NULL", "CREATE DOMAIN base AS text NOT NULL; CREATE DOMAIN note AS base",
+        ])
+    func ownedRowsWithDomain(domain: String) async throws {
+        let fixture = try await AttachFixture(
+            "\(domain); CREATE TABLE tasks (project_id int, id int PRIMARY KEY, note note)")
+        let refusal = await refusal { try await fixture.attacher.plan(AttachFixture.definition(ownsRows: true)) }
+        let reason = #"column "note" of type public.note is NOT NULL and has no default"#
+        #expect(refusal?.contains(reason) == true, "\(refusal ?? "")")
+    }
+
+    @Test(
+        "brocot attach may own rows if a further column of a type that is NOT NULL, or this type, has a default",
+        arguments: [
+            "CREATE DOMAIN note AS text NOT NULL DEFAULT 'n'; CREATE TABLE tasks (project_id int, id int PRIMARY KEY, note note)",
+            "CREATE DOMAIN note AS text NOT NULL; CREATE TABLE tasks (project_id int, id int PRIMARY KEY, note note DEFAULT 'n')",
+            "CREATE DOMAIN note AS text DEFAULT 'n'; CREATE TABLE tasks (project_id int, id int PRIMARY KEY, note note NOT NULL)",
+        ])
+    func ownedRowsWithDefault(script: String) async throws {
+        let fixture = try await AttachFixture(script)
+        #expect(try await !fixture.attacher.plan(AttachFixture.definition(ownsRows: true)).steps.isEmpty)
+    }
+
     @Test("Detaching a table restores the state before it was attached") func detach() async throws {
         let fixture = try await AttachFixture(AttachFixture.tasks)
         let before = try await fixture.catalog()
@@ -294,21 +319,23 @@ import Testing
 
     @Test("brocot attach makes functions that run as the schema's owner, and that nobody else can call")
     func functionsAreTheOwners() async throws {
-        let fixture = try await AttachFixture(
-            """
-            \(AttachFixture.tasks)
-            DO $$ BEGIN EXECUTE format('CREATE ROLE %I', 'owner of ' || current_database()); END $$;
-            DO $$ BEGIN EXECUTE format('ALTER TABLE brocot.ordered_tables OWNER TO %I', 'owner of ' || current_database());
-            EXECUTE format('ALTER SCHEMA brocot OWNER TO %I', 'owner of ' || current_database());
-            EXECUTE format('ALTER TABLE brocot.rows_to_place OWNER TO %I', 'owner of ' || current_database()); END $$;
-            """)
-        try await fixture.attach()
-        #expect(
-            try await fixture.texts(
-                """
-                SELECT proowner::regrole::text = quote_ident('owner of ' || current_database()) AND NOT EXISTS (
-                    SELECT FROM aclexplode(proacl) WHERE grantee = 0) AND (proconfig IS NOT NULL OR NOT prosecdef)
-                FROM pg_proc WHERE proname ~ '_public.tasks$'
-                """) == ["t", "t", "t", "t"])
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        // The name needs quotes.
+        try await TestRole.with("the owner", owner: fixture.connection) { role in
+            let name = quoteIdentifier(role.name)
+            try await fixture.connection.execute(
+                script: """
+                    ALTER TABLE brocot.ordered_tables OWNER TO \(name); ALTER SCHEMA brocot OWNER TO \(name);
+                    ALTER TABLE brocot.rows_to_place OWNER TO \(name)
+                    """)
+            try await fixture.attach()
+            #expect(
+                try await fixture.texts(
+                    """
+                    SELECT proowner::regrole::text = '\(name)' AND NOT EXISTS (
+                        SELECT FROM aclexplode(proacl) WHERE grantee = 0) AND (proconfig IS NOT NULL OR NOT prosecdef)
+                    FROM pg_proc WHERE proname ~ '_public.tasks$'
+                    """) == ["t", "t", "t", "t"])
+        }
     }
 }

@@ -23,6 +23,19 @@ import Testing
         #expect(try seen.decode(0, as: String.self) == limit)
     }
 
+    @Test(
+        "Only a step that fires users' triggers runs with the session's search_path",
+        arguments: [(AttachStep.Execution.together, false), (.inSessionsSearchPath, true)])
+    func searchPath(execution: AttachStep.Execution, keepsSchemas: Bool) async throws {
+        let connection = try await TestDatabase.current.connect()
+        let runner = StepRunner(connection: connection, logger: .silent, lockTimeout: .seconds(1), attempts: 1)
+        let statement = "SELECT set_config('test.path', current_setting('search_path'), false)"
+        let step = AttachStep("note the path", [statement], lock: .rows, by: .tableOwner, execution: execution)
+        try await runner.run(step, on: AttachFixture.definition().names)
+        let seen = try await connection.query("SELECT current_setting('test.path')").single()
+        #expect(try seen.decode(0, as: String.self).contains("public") == keepsSchemas)
+    }
+
     @Test("A step that gets no lock names the sessions that have the table locked for longer, and no others", .database)
     func holders() async throws {
         let fixture = try await AttachFixture(AttachFixture.partitionedTasks)
