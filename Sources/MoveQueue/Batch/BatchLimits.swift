@@ -18,8 +18,8 @@ package struct BatchLimits: Sendable {
     var bytes = 4 << 20
     /// The longest time of a statement; nil if only the time-outs of the ``QueueConfiguration`` limit it.
     var statement: Duration?
-    /// Whether this limit also applies to the statements that find lists and read requests. These take long if the queue has millions of
-    /// deleted requests that a long transaction keeps. Setting the limit after them takes a further round trip.
+    /// Whether ``statement`` also limits the statements that find lists and read requests. These statements take long if the queue has millions
+    /// of deleted requests that a long transaction keeps. Setting the limit after them takes a further round trip.
     var limitsReading = true
     /// The longest time of a search for the requests that cause an error. All other lists of the transaction wait meanwhile.
     var search = Duration.milliseconds(100)

@@ -8,7 +8,8 @@ import Ordering
 /// ordered table by itself, so that slow rows of one table hold up no other. The
 /// others are applied under savepoints: if a part fails, its earlier half and then its later half, down to single requests.
 struct RefusalSearch {
-    /// How often a single failing request is tried before the failure becomes its outcome, not counting a trial of all lists.
+    /// How often a single failing request is tried before the failure becomes its outcome. If the trial of all lists tries the request alone,
+    /// this trial is the first time.
     private static let attemptsAlone = 3
     /// After so many tables of which no request could be decided in time, no further table is begun, because all lists of the batch wait.
     private static let mostSlowTables = 2

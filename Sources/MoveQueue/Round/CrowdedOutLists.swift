@@ -16,7 +16,8 @@ struct CrowdedOutLists: Sendable {
     /// How much longer they are left out for each of these lists. Serving a list takes about 3 ms, and an idle worker should use little of the
     /// server.
     private static let pauseForEachList = Duration.milliseconds(20)
-    /// Replaces ``pause`` while rounds find other crowded-out lists, because those come first, and after a round that began in the middle.
+    /// Replaces ``pause`` after two kinds of rounds. Rounds of the first kind found other crowded-out lists, which come first. Rounds of the second
+    /// kind began in the middle, so they may have missed lists.
     private static let pauseBehindOthers = Duration.seconds(30)
     /// Whether this round found crowded-out lists that may be decided.
     private var areFoundInRound = false

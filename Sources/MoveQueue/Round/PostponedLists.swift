@@ -39,7 +39,7 @@ package struct PostponedLists: Sendable {
     private static let pausesOfUnavailable = Duration.milliseconds(10)...Duration.seconds(5)
     /// The same for a failing list.
     private static let pausesOfFailing = Duration.milliseconds(100)...Duration.seconds(30)
-    /// The random part of a pause that is waited, so that workers don't meet again and again at the same list.
+    /// A worker waits for a random part of each pause, between these bounds, so that workers don't meet again and again at the same list.
     private static let partOfPause = 0.5...1
 
     /// How often a list is tried without waiting, before the worker waits for it.
