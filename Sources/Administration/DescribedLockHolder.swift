@@ -10,9 +10,9 @@ package struct DescribedLockHolder: Hashable, Sendable {
 
     /// Reads the columns of ``LockHolderStatements/holders(where:)``.
     init(_ row: Row) throws(PostgresError) {
-        holder = LockHolder(process: try row.decode(0))
-        user = try row.decode(1)
-        application = try row.decode(2)
+        holder = try LockHolder(row)
+        user = try row.decode(2)
+        application = try row.decode(3)
     }
 
     /// Runs a statement of ``LockHolderStatements``.

@@ -10,11 +10,11 @@ enum LockHolderStatements {
     /// - Returns: The statement.
     static func holders(where condition: SQL) -> SQL {
         """
-        SELECT DISTINCT holder.pid, session.usename::pg_catalog.text, session.application_name
+        SELECT DISTINCT \(LockHolder.columns), session.usename::pg_catalog.text, session.application_name
         FROM pg_catalog.pg_locks AS holder
         LEFT JOIN pg_catalog.pg_stat_activity AS session ON session.pid OPERATOR(pg_catalog.=) holder.pid
         WHERE \(condition)
-        ORDER BY holder.pid
+        ORDER BY 1, 2
         """
     }
 
@@ -80,12 +80,13 @@ enum LockHolderStatements {
         """
     }
 
-    /// Who keeps the lock for pruning the log. A daemon has this lock only for moments. PostgreSQL does not show how long a session
-    /// has had a lock.
+    /// Who keeps the lock for pruning the log. A daemon has this lock only for moments, so its session counts after a minute, and the session of a
+    /// role without a daemon's rights at once. PostgreSQL does not show how long a session has had a lock.
     static let ofLogPruning = holders(
         where: """
             \(AdvisoryLock.ofLogPruning.matches("holder"))
-                AND (holder.pid IS NULL OR session.usename <> CURRENT_USER OR session.state = 'idle'
+                AND (holder.pid IS NULL OR session.state = 'idle'
+                    OR NOT pg_catalog.has_table_privilege(session.usesysid, 'brocot.move_log', 'DELETE')
                     OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => 60))
             """)
 }

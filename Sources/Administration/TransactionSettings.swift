@@ -7,18 +7,20 @@ package enum TransactionSettings {
     /// statements from which a policy would hide rows. It prints each name of the catalog in one way only, because such names are compared.
     static let ofTables = [("search_path", "pg_catalog, pg_temp"), printedNames] + ofWholeTables
     /// The settings of transactions that read or write whole tables: their statements have no time-out, and the server refuses statements from
-    /// which a policy would hide rows. A program that was stopped keeps its locks for ``longestPause`` only.
+    /// which a policy would hide rows. A program that was stopped keeps its locks for a limited time: ``limitedPauses``.
     static let ofWholeTables = [
-        ("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off"),
-        ("idle_in_transaction_session_timeout", "\(longestPause.milliseconds)"), withoutCompiling,
+        ("statement_timeout", "0"), ("transaction_timeout", "0"), ("row_security", "off"), limitedPauses,
+        withoutCompiling,
     ]
-    /// The longest time between two statements of a transaction. None of these transactions waits for a person.
-    private static let longestPause = Duration.seconds(60)
-    /// The settings of transactions that change the queue. They wait for the locks of others, and keep their own, for a limited time only.
+    /// The server ends a transaction of a program that was stopped, and so frees its locks and its snapshot. The time is the longest one between two
+    /// statements: no transaction waits for a person.
+    static let limitedPauses = ("idle_in_transaction_session_timeout", "\(Duration.seconds(60).milliseconds)")
+    /// The settings of transactions that change the queue. They wait for the locks of others, and keep their own, for a limited time only. The role's
+    /// own time-outs don't count: a shorter one would end the wait for a lock with an error that names no lock.
     static func ofQueue(lockTimeout: Duration = lockTimeoutOfQueue) -> [(String, String)] {
         [
-            ("lock_timeout", "\(lockTimeout.milliseconds)"),
-            ("idle_in_transaction_session_timeout", "\(longestPause.milliseconds)"),
+            ("lock_timeout", "\(lockTimeout.milliseconds)"), ("statement_timeout", "0"), ("transaction_timeout", "0"),
+            limitedPauses,
         ]
     }
     /// How long a command that changes the queue waits for a list or a table that another session has locked.

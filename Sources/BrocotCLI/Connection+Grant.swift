@@ -12,12 +12,14 @@ extension Connection {
         _ kind: RoleKind, _ body: () async throws -> Value
     ) async throws -> Value {
         try await advising(body) {
-            let user = await parameterStatus("session_authorization") ?? "ROLE"
+            let user = try? await run { connection throws(PostgresError) in
+                try AccessGrants.currentRole(on: connection)
+            }
             let isDaemon = try? await run { connection throws(PostgresError) in
                 try AccessGrants.isIncompleteDaemon(on: connection)
             }
             let kind = isDaemon == true ? RoleKind.daemon : kind
-            return "As the owner of schema brocot: \(kind.grantCommand(to: user))"
+            return "As the owner of schema brocot: \(kind.grantCommand(to: user ?? "ROLE"))"
         }
     }
 

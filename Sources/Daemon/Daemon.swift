@@ -120,15 +120,16 @@ package struct Daemon: Service {
     }
 }
 
-/// All pending requests belong to waiting lists (they are held or paused, or `brocot attach` still fills their table), or to tables that
-/// are missing or that the daemon can't use.
+/// All pending requests belong to waiting lists (they are held or paused, `brocot attach` still fills their table, or their stored ranks are
+/// damaged), or to tables that are missing or that the daemon can't use.
 package struct OnlyWaitingWorkIsLeft: Error, CustomStringConvertible {
     package var description: String {
         """
         only requests that wait for a person are left: of held or paused lists, of tables that brocot attach is still \
-        filling, or of tables that the daemon can't use. brocot status shows these lists, and brocot doctor shows why \
-        a table can't be used. For held lists, run brocot release. For paused lists and tables, run brocot resume. For a \
-        table that brocot attach is still filling, run the same brocot attach again
+        filling, of lists whose stored ranks are damaged, or of tables that the daemon can't use. brocot status shows these lists, \
+        and brocot doctor shows why a table can't be used. For held lists, run brocot release. For paused lists and tables, run \
+        brocot resume. For a table that brocot attach is still filling, run the same brocot attach again. For damaged ranks, run \
+        brocot check --repair
         """
     }
 }

@@ -4,8 +4,8 @@ extension MigrationQueries {
     /// The advisory lock under which migrations are applied: the first eight bytes of SHA-256 of `brocot.migrate`.
     static let lock = AdvisoryLock(key: 1_122_106_802_429_718_329)
 
-    /// The sessions that have ``lock``. NULL means a prepared transaction.
-    static let lockOwners: SQL = "SELECT holder.pid FROM pg_locks AS holder WHERE \(lock.matches("holder"))"
+    /// The sessions and prepared transactions that have ``lock``.
+    static let lockOwners: SQL = "SELECT \(LockHolder.columns) FROM pg_locks AS holder WHERE \(lock.matches("holder"))"
 
     /// Lets the statements of the transaction wait for a lock until the server has cancelled an autovacuum that has it. The server does
     /// this after `deadlock_timeout`, which a plain role can't set.
@@ -16,21 +16,21 @@ extension MigrationQueries {
         """
     }
 
-    /// The processes that have locked tables and indexes of schema `brocot` in transactions of at least this age. NULL
-    /// means a prepared transaction. A role that may not see a transaction's age gets its process too.
+    /// The sessions and prepared transactions that have locked tables and indexes of schema `brocot` in transactions of at least this age. A role that
+    /// may not see a transaction's age gets its process too.
     ///
     /// The server does not tell who has the lock that a statement waited for in vain. A younger transaction can't have it, because it
     /// would have waited behind the statement.
     static func holdersOfTableLocks(for time: Duration) -> SQL {
         """
-        SELECT DISTINCT holder.pid
+        SELECT DISTINCT \(LockHolder.columns)
         FROM pg_locks AS holder
         JOIN pg_class AS relation ON relation.oid = holder.relation AND relation.relnamespace = to_regnamespace('brocot')
         LEFT JOIN pg_stat_activity AS session ON session.pid = holder.pid
         WHERE holder.locktype = 'relation' AND holder.granted AND holder.pid IS DISTINCT FROM pg_backend_pid()
             AND holder.database = (SELECT own.oid FROM pg_database AS own WHERE own.datname = current_database())
             AND (session.xact_start <= clock_timestamp() - \(time.milliseconds) * interval '1 ms') IS NOT FALSE
-        ORDER BY holder.pid
+        ORDER BY 1, 2
         """
     }
 

@@ -108,7 +108,7 @@ struct Upgrade: Sendable {
         // waits.
         guard try connection.query(MigrationQueries.lock.tryLock).single().decode(0, as: Bool.self) else {
             let rows = try connection.query(MigrationQueries.lockOwners)
-            return .refused(by: try rows.map { row in LockHolder(process: try row.decode(0)) })
+            return .refused(by: try rows.map { row throws(PostgresError) in try LockHolder(row) })
         }
         // The schema is created before its owner is checked, so that no other role can create it in between.
         try connection.execute(script: MigrationQueries.createSchema)
@@ -135,7 +135,7 @@ extension Migrator {
     fileprivate func holdersOfTableLocks(for time: Duration) async throws(MigrationError) -> [LockHolder] {
         try await reading { connection throws in
             try connection.query(MigrationQueries.holdersOfTableLocks(for: time)).map { row throws(PostgresError) in
-                LockHolder(process: try row.decode(0))
+                try LockHolder(row)
             }
         }
     }

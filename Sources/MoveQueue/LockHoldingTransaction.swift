@@ -16,31 +16,17 @@ package struct LockHoldingTransaction: Hashable, Sendable {
         self.applicationName = applicationName
     }
 
-    /// Columns of ``init(_:from:)``, for a query on `pg_locks AS holder`. A prepared transaction has no process there; it has
-    /// the lock of its own number.
+    /// The columns of ``init(_:from:)``, for a query on `pg_locks AS holder`.
     static let columns: SQL = """
-        holder.pid, holder.virtualtransaction,
-            (SELECT session.application_name FROM pg_catalog.pg_stat_activity AS session WHERE session.pid = holder.pid),
-            (SELECT prepared.gid
-            FROM pg_catalog.pg_locks AS own
-            JOIN pg_catalog.pg_prepared_xacts AS prepared ON prepared.transaction = own.transactionid
-            WHERE holder.pid IS NULL AND own.pid IS NULL AND own.locktype = 'transactionid'
-                AND own.virtualtransaction = holder.virtualtransaction LIMIT 1)
+        \(LockHolder.columns), holder.virtualtransaction,
+            (SELECT session.application_name FROM pg_catalog.pg_stat_activity AS session WHERE session.pid = holder.pid)
         """
-
-    private enum Column: Int {
-        case process, virtualID, applicationName, preparedTransaction
-    }
 
     /// Reads ``columns``. `first` is the number of the first of them in the row, counted from 0.
     init(_ row: Row, from first: Int) throws(PostgresError) {
-        if let process = try row.decode(Column.process, from: first, as: Int32?.self) {
-            holder = .session(process)
-        } else {
-            holder = .prepared(try row.decode(Column.preparedTransaction, from: first))
-        }
-        virtualID = try row.decode(Column.virtualID, from: first)
-        applicationName = try row.decode(Column.applicationName, from: first, as: String?.self) ?? ""
+        holder = try LockHolder(row, from: first)
+        virtualID = try row.decode(first + 2)
+        applicationName = try row.decode(first + 3, as: String?.self) ?? ""
     }
 }
 

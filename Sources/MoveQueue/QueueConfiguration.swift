@@ -11,7 +11,7 @@ package struct QueueConfiguration: Sendable {
     package var rebalancing = RebalancingPolicy()
     package var reading = ReadingPolicy()
     /// The time after which the server ends an idle transaction, because this process is gone or stands still; more than 0. A
-    /// statement may take twice as long. It waits for a lock for at most a sixth of this time, 0.25 s, or half of
+    /// statement may take twice as long. A statement waits for a lock for at most a sixth of this time, 0.25 s, or half of
     /// `deadlockTimeout`, whichever is shortest; and for up to 1 s for the lock of a starving list.
     package var idleTimeout = defaultIdleTimeout
     package static let defaultIdleTimeout = Duration.seconds(60)
@@ -62,7 +62,8 @@ package struct QueueConfiguration: Sendable {
         [
             ("lock_timeout", milliseconds(min(Self.longestLockWaitOfPruning, statementTimeout))),
             ("statement_timeout", milliseconds(min(Self.longestPruningStatement, statementTimeout))),
-            ("transaction_timeout", "0"), ("row_security", "off"),
+            ("idle_in_transaction_session_timeout", milliseconds(idleTimeout)), ("transaction_timeout", "0"),
+            ("row_security", "off"),
             // COMMIT waits for no disk and no standby: after a crash, the next step repeats the deletions.
             ("synchronous_commit", "off"),
         ] + MoveApplication.plannerSettings

@@ -49,7 +49,7 @@ extension OrderingError: CustomStringConvertible {
                 + "such as a trigger"
         case .invalidStoredRank(let table, let list, let key, let rank):
             "item '\(key)' of list '\(list)' in \(table) has rank \(rank), which is not a fraction in lowest terms within "
-                + "bounds; restore the row, or set its rank columns to a free fraction"
+                + "bounds. Run brocot check --repair; in brocot.items, restore the row, or set its rank columns to a free fraction"
         case .ranksOutOfOrder(let list, let key, let other):
             "item '\(key)' of list '\(list.key)' in \(list.orderedTable) "
                 + (other.map { "has the same rank as item '\($0)'" }

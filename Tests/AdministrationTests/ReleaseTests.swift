@@ -15,6 +15,7 @@ import Testing
                 INSERT INTO brocot.held_lists (ordered_table, list, request_id, error, held_at)
                 SELECT ordered_table, list, id, 'refused', now() FROM brocot.move_requests;
                 """)
+        try await connection.execute(script: "SET statement_timeout = '50ms'")
         let holder = try await TestDatabase.current.connect()
         try await holder.execute(
             script: "BEGIN; SELECT pg_advisory_xact_lock(brocot.list_lock_key('items', 'list 2'))")
@@ -23,7 +24,7 @@ import Testing
                 try Operations.heldLists(of: nil, on: connection), rejecting: false, lockTimeout: .milliseconds(250),
                 on: connection)
         }
-        #expect(result.released == ["list 1", "list 3"])
+        #expect(result.released == ["list 1", "list 3"], "the role's shorter statement_timeout does not count")
         #expect(result.locked == ["list 2"])
         #expect(result.failure == nil)
     }

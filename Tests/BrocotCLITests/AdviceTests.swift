@@ -109,4 +109,12 @@ import Testing
             again.errors.contains("brocot detach public.tasks, and then brocot attach with --order-by"),
             "\(again.errors)")
     }
+
+    @Test("A statement that statement_timeout ends is reported with advice") func tooSlow() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(script: "BEGIN; LOCK TABLE brocot.items IN ACCESS EXCLUSIVE MODE")
+        let result = try await BrocotProcess.run("show", "l", environment: ["PGOPTIONS": "-c statement_timeout=100"])
+        #expect(result.exitCode == 1 && result.errors.contains("(SQLSTATE 57014)"), "\(result.errors)")
+        #expect(result.errors.contains("ALTER ROLE … SET statement_timeout"), "\(result.errors)")
+    }
 }

@@ -29,6 +29,25 @@ import Testing
         #expect(try keys.map { try $0.decode(0, as: String.self) } == ["key 2", "key 4", "key 6", "key 7"])
     }
 
+    @Test("The server ends a pruning step of a daemon that is stopped in the middle") func idleTimeout() async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await LoggedRequests.insert(agesInDays: [9], on: connection)
+        try await connection.execute(
+            script: """
+                CREATE TABLE limits AS SELECT current_setting('idle_in_transaction_session_timeout') AS idle LIMIT 0;
+                CREATE FUNCTION note_limits() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    INSERT INTO public.limits VALUES (current_setting('idle_in_transaction_session_timeout'));
+                    RETURN OLD;
+                END $$;
+                CREATE TRIGGER note_limits BEFORE DELETE ON brocot.move_log FOR EACH ROW EXECUTE FUNCTION note_limits();
+                """)
+        var configuration = configuration
+        configuration.idleTimeout = .seconds(7)
+        _ = try await LogPruningStep.run(after: 0, olderThan: .seconds(60), limit: 10, configuration, on: connection)
+        let limits = try await connection.query("SELECT idle FROM limits")
+        #expect(try limits.map { try $0.decode(0, as: String.self) } == ["7s"])
+    }
+
     @Test("A pruning step does nothing while another session prunes") func oneAtATime() async throws {
         let connection = try await TestDatabase.current.connect()
         let other = try await TestDatabase.current.connect()

@@ -22,6 +22,7 @@ package enum AccessGrants {
     ///
     /// - Returns: The rights that the roles would still lack, because the current role may not grant them. If there are any,
     ///   nothing is granted.
+    /// - Throws: An error of the server or the connection; `CancellationError`.
     package static func grant(_ kind: RoleKind, to roles: [String], on connection: Connection) async throws -> [String]
     {
         try await retryingConflicts { _ in
@@ -35,7 +36,10 @@ package enum AccessGrants {
         do {
             // If the current role has none of the rights that it grants, the server only warns, once for each
             // statement. So the missing rights are looked for afterwards.
-            try connection.transaction(.readCommittedInSystemCatalog, settings: [("client_min_messages", "error")]) {
+            try connection.transaction(
+                .readCommittedInSystemCatalog,
+                settings: [("client_min_messages", "error"), TransactionSettings.limitedPauses]
+            ) {
                 connection throws in
                 for statement in try statements(kind, to: roles, on: connection) {
                     try connection.execute(script: statement)
@@ -95,21 +99,36 @@ package enum AccessGrants {
 
     /// The roles that have some of the rights of their kind, but not all: rights were given by hand, or a table was registered
     /// later. A role that reads items needs no further rights except on the users' tables. Superusers and owners need no grant.
-    static func incomplete(on connection: isolated Connection) throws(PostgresError) -> [Incompleteness] {
+    ///
+    /// - Returns: These roles, and whether there are more than ``mostRolesChecked`` roles with rights, so that the others were not checked.
+    static func incomplete(
+        on connection: isolated Connection
+    ) throws(PostgresError) -> (roles: [Incompleteness], hasUncheckedRoles: Bool) {
         let tables = try userTables(on: connection)
+        let grantees = try grantees(on: connection)
         var incomplete: [Incompleteness] = []
-        for (kind, role) in try grantees(on: connection) {
+        for (kind, role) in grantees.prefix(mostRolesChecked) {
             let rights = kind == .reader ? kind.rights(onUserTables: tables) : kind.rights(userTables: tables)
             let missing = try missing(rights, for: role, on: connection)
             if !missing.isEmpty { incomplete.append(Incompleteness(kind: kind, role: role, missing: missing)) }
         }
-        return incomplete
+        return (incomplete, grantees.count > mostRolesChecked)
     }
+
+    /// Each role needs a query of its own.
+    static let mostRolesChecked = 100
 
     /// The roles with a daemon's characteristic rights, except the current role.
     static func otherDaemons(on connection: isolated Connection) throws(PostgresError) -> [String] {
-        let current: String = try connection.query(AccessStatements.user).single().decode(0)
+        let current = try currentRole(on: connection)
         return try grantees(on: connection).filter { $0.kind == .daemon && $0.role != current }.map(\.role)
+    }
+
+    /// The role whose rights count. It is not the role that logged in if that one has `SET role`.
+    ///
+    /// - Throws: An error of the server or the connection.
+    package static func currentRole(on connection: isolated Connection) throws(PostgresError) -> String {
+        try connection.query(AccessStatements.currentRole).single().decode(0)
     }
 
     /// See ``AccessStatements/grantees``.

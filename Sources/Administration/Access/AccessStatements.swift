@@ -3,7 +3,10 @@ import LibPQ
 /// The SQL statements about rights.
 enum AccessStatements {
     /// The current role.
-    static let user: SQL = "SELECT current_user::text"
+    static let currentRole: SQL = "SELECT current_user::pg_catalog.text"
+
+    /// The role that logged in. The server takes the settings of this role.
+    static let loginRole: SQL = "SELECT session_user::pg_catalog.text"
 
     /// The columns that an order's condition of visibility names. If a word of the condition is also the name of another column, that
     /// column is listed too. In the registry, names are in quotes only where they need quotes, whatever the session's settings.
@@ -88,7 +91,8 @@ enum AccessStatements {
 
     /// The roles with the characteristic right of a kind, each with its kinds: a role that may delete requests, or set the sleep flag, is a
     /// daemon. Without these rights, a role that may insert requests is a requester, and one that may insert into the log is a mover; it may be
-    /// both. A role that may only read items is a reader. At most 100 rows, by the role's name.
+    /// both. A role that may only read items is a reader. Daemons come first, because other checks look for all of them. One row more than
+    /// ``AccessGrants/mostRolesChecked`` says that there are more.
     static let grantees: SQL = """
         WITH given AS (
             SELECT acl.grantee, acl.privilege_type, relation.relname, relation.relowner
@@ -108,7 +112,8 @@ enum AccessStatements {
                 bool_or(given.relname = 'move_requests' AND given.privilege_type = 'DELETE'
                     OR given.relname = 'sleepers') AS is_daemon,
                 bool_or(given.relname = 'move_requests' AND given.privilege_type = 'INSERT') AS is_requester,
-                bool_or(given.relname = 'move_log' AND given.privilege_type = 'INSERT') AS is_mover
+                bool_or(given.relname = 'move_log' AND given.privilege_type = 'INSERT') AS is_mover,
+                bool_or(given.relname = 'items' AND given.privilege_type = 'SELECT') AS reads_items
             FROM given
             JOIN pg_catalog.pg_roles AS role ON role.oid = given.grantee
             WHERE given.grantee <> given.relowner AND NOT role.rolsuper
@@ -122,11 +127,11 @@ enum AccessStatements {
         CROSS JOIN LATERAL (VALUES
             ('daemon', judged.is_daemon), ('requester', judged.is_requester AND NOT judged.is_daemon),
             ('mover', judged.is_mover AND NOT judged.is_daemon),
-            ('reader', NOT (judged.is_daemon OR judged.is_requester OR judged.is_mover))
+            ('reader', judged.reads_items AND NOT (judged.is_daemon OR judged.is_requester OR judged.is_mover))
         ) AS kind (name, is_kind)
         WHERE kind.is_kind
-        ORDER BY judged.rolname, kind.name
-        LIMIT 100
+        ORDER BY kind.name <> 'daemon', judged.rolname, kind.name
+        LIMIT \(AccessGrants.mostRolesChecked + 1)
         """
 
     /// The tables whose policies apply to a role, nil for the current one: Brocot's own tables and, if requested, the registered ones.

@@ -16,7 +16,7 @@ extension Doctor {
             return .failure(
                 "privileges", "a \(role.rawValue) also needs \(Self.shortened(missing))", details: missing,
                 advice: """
-                    As the owner: \(role.grantCommand(to: try connection.query(AccessStatements.user).single().decode(0))). \
+                    As the owner: \(role.grantCommand(to: try AccessGrants.currentRole(on: connection))). \
                     Or check another role with --role.
                     """)
         }
@@ -25,8 +25,14 @@ extension Doctor {
     /// Finds roles that lack rights, because rights were given by hand or a table was registered later.
     func grants(_ connection: Connection) async -> CheckResult {
         await attempt("grants", connection) { connection throws(PostgresError) in
-            let incomplete = try AccessGrants.incomplete(on: connection)
-            guard !incomplete.isEmpty else { return .ok("grants", "every role with rights has all rights of its kind") }
+            let (incomplete, hasUncheckedRoles) = try AccessGrants.incomplete(on: connection)
+            guard !incomplete.isEmpty else {
+                return .ok(
+                    "grants",
+                    hasUncheckedRoles
+                        ? "the first \(AccessGrants.mostRolesChecked) roles with rights have all rights of their kinds; the others were not checked"
+                        : "every role with rights has all rights of its kind")
+            }
             return .warning(
                 "grants",
                 Self.shortened(
@@ -165,12 +171,9 @@ extension Doctor {
         }
     }
 
-    /// A wait of this length means that the standby is gone, and not only slow.
-    private static let longWaitForStandby = Duration.seconds(5)
-
     func commits(_ connection: Connection) async -> CheckResult {
         await attempt("commits", connection) { connection throws(PostgresError) in
-            let statement = DoctorStatements.waitsForStandby(ofAtLeast: Self.longWaitForStandby)
+            let statement = DoctorStatements.waitsForStandby
             let waits = try connection.query(statement).map { row throws(PostgresError) in
                 "\(try row.decode(0, as: String.self)) for \(try row.decode(1, as: Int.self)) s"
             }

@@ -20,7 +20,7 @@ extension Doctor {
             let milliseconds = try connection.query(DoctorStatements.idleSessionTimeout).single().decode(
                 0, as: Int.self)
             guard milliseconds > 0 else { return .ok("time-outs", "the server ends no idle session") }
-            let user = try connection.query(AccessStatements.user).single().decode(0, as: String.self)
+            let user = try connection.query(AccessStatements.loginRole).single().decode(0, as: String.self)
             return .warning(
                 "time-outs",
                 "the server ends sessions that are idle for \(Double(milliseconds) / 1_000) s, and a daemon then has to connect again",
@@ -57,17 +57,15 @@ extension Doctor {
     /// Finds sessions that keep tables locked, so that requests wait and other checks fail.
     func tableLocks(_ connection: Connection) async -> CheckResult {
         await attempt("table locks", connection) { connection throws(PostgresError) in
-            var (holders, locks): ([LockHolder], [String]) = ([], [])
-            for row in try connection.query(DoctorStatements.tableLocks) {
-                let holder = LockHolder(process: try row.decode(0))
-                let (table, mode): (String, String) = (try row.decode(1), try row.decode(2))
-                if !holders.contains(holder) { holders.append(holder) }
-                locks.append("\(holder) has locked \(table) (\(mode))")
+            let found = try connection.query(DoctorStatements.tableLocks).map { row throws(PostgresError) in
+                (holder: try LockHolder(row), tables: try row.decode(2, as: String.self))
             }
-            guard !holders.isEmpty else { return .ok("table locks", "no session keeps a table of Brocot locked") }
+            guard !found.isEmpty else { return .ok("table locks", "no session keeps a table of Brocot locked") }
+            let locks = found.map { "\($0.holder) has locked \($0.tables)" }
             return .warning(
-                "table locks", locks.joined(separator: "; "),
-                advice: "Wait until the transaction ends. \(holders.map(\.advice).joined(separator: " "))")
+                "table locks", Self.shortened(locks, separator: "; "), details: locks,
+                advice:
+                    "Wait until the transaction ends. \(Self.shortened(found.map(\.holder.advice), separator: " "))")
         }
     }
 

@@ -66,6 +66,11 @@ package struct Doctor: Sendable {
             ? "If the role's statement_timeout is short: ALTER ROLE … RESET statement_timeout. Run brocot doctor again."
             : "Remove the cause of the error, and run brocot doctor again."
     }
+    /// The time-out of a check is ``statementTimeout``, whatever the role's own is.
+    private static let adviceAfterLimit = """
+        A check may take \(statementTimeout.components.seconds) s. Run brocot doctor again when the server is less busy. If it is this check again, \
+        look for a table without statistics (ANALYZE), or for a slow function of --visible.
+        """
     private static let connectionAdvice = "Check the URL, and that the server accepts connections from here."
 
     private func examine(_ connection: Connection, _ report: Report) async -> [CheckResult] {
@@ -175,7 +180,7 @@ package struct Doctor: Sendable {
             settings: [
                 ("lock_timeout", "\(Self.lockTimeout.milliseconds)"),
                 ("statement_timeout", "\(Self.statementTimeout.milliseconds)"),
-                ("idle_in_transaction_session_timeout", "0"), TransactionSettings.printedNames,
+                TransactionSettings.limitedPauses, TransactionSettings.printedNames,
                 TransactionSettings.withoutCompiling,
             ], body)
     }
@@ -186,7 +191,9 @@ package struct Doctor: Sendable {
     ) async -> CheckResult {
         guard !error.isConnectionLost else { return Self.connectionLost(check, error) }
         guard error.sqlState == .insufficientPrivilege else {
-            return .warning(check, message, advice: Self.advice(after: error))
+            return .warning(
+                check, message,
+                advice: error.sqlState == .queryCanceled ? Self.adviceAfterLimit : Self.advice(after: error))
         }
         if let advice = await adviceBesideDaemon(on: connection) {
             return .warning(check, message, advice: advice)
@@ -209,8 +216,10 @@ package struct Doctor: Sendable {
 
     /// What to do if the server says that the current role lacks a right.
     func grantAdvice(on connection: Connection) async -> String {
-        let user = await connection.parameterStatus("session_authorization") ?? "ROLE"
-        return "As the owner of schema brocot: \(role.grantCommand(to: user))"
+        let user = try? await connection.run { connection throws(PostgresError) in
+            try AccessGrants.currentRole(on: connection)
+        }
+        return "As the owner of schema brocot: \(role.grantCommand(to: user ?? "ROLE"))"
     }
 
     static func connectionLost(_ check: String, _ error: PostgresError) -> CheckResult {

@@ -58,22 +58,20 @@ enum DoctorStatements {
         ORDER BY relation.relname
         """
 
-    /// The sessions whose COMMIT has waited for a synchronous standby for at least this time, and for how many seconds, the longest wait first.
-    static func waitsForStandby(ofAtLeast duration: Duration) -> SQL {
-        """
+    /// The sessions whose COMMIT has waited for a synchronous standby for ``StandbyWait/longWait``, and for how many seconds, the longest wait first.
+    static let waitsForStandby: SQL = """
         SELECT pg_catalog.format('pid %s, user %s', activity.pid, activity.usename),
             (extract(epoch FROM pg_catalog.clock_timestamp() - activity.query_start))::bigint
         FROM pg_catalog.pg_stat_activity AS activity
-        WHERE activity.wait_event = 'SyncRep' AND activity.query_start
-            < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(duration.components.seconds)::bigint)
+        WHERE activity.wait_event = 'SyncRep' AND activity.query_start < pg_catalog.clock_timestamp()
+            - pg_catalog.make_interval(secs => \(StandbyWait.longWait.components.seconds)::bigint)
         ORDER BY activity.query_start
         """
-    }
 
     /// Transactions that have kept vacuum from removing dead rows for at least this time, the oldest first: sessions of this
     /// database, prepared transactions, standbys with feedback, and the slots of such standbys. A session of another database, and
     /// one that runs VACUUM, keep no dead rows of this database. For a COMMIT that waits for a synchronous standby, see
-    /// ``waitsForStandby(ofAtLeast:)``.
+    /// ``waitsForStandby``.
     static func horizonHolders(olderThan age: Duration, transactions: Int) -> SQL {
         let seconds = age.components.seconds
         return """
@@ -101,7 +99,6 @@ enum DoctorStatements {
             FROM pg_catalog.pg_stat_replication AS standby
             WHERE pg_catalog.age(standby.backend_xmin) > \(transactions)::bigint
             ORDER BY age DESC NULLS LAST
-            LIMIT 20
             """
     }
 
@@ -146,10 +143,11 @@ enum DoctorStatements {
         """
     }
 
-    /// The sessions that keep others from writing Brocot's tables or attached tables, which have a trigger of Brocot. NULL as the
-    /// process means a prepared transaction. No table is read, so this waits for no lock.
+    /// The sessions and prepared transactions that keep others from writing Brocot's tables or attached tables, which have a trigger of Brocot, each
+    /// with these tables. No table is read, so this waits for no lock.
     static let tableLocks: SQL = """
-        SELECT holder.pid, pg_catalog.format('%s.%s', space.nspname, relation.relname), holder.mode
+        SELECT \(LockHolder.columns), pg_catalog.string_agg(
+            pg_catalog.format('%s.%s (%s)', space.nspname, relation.relname, holder.mode), ', ' ORDER BY space.nspname, relation.relname)
         FROM pg_catalog.pg_locks AS holder
         JOIN pg_catalog.pg_class AS relation ON relation.oid = holder.relation AND relation.relkind IN ('r', 'p')
         JOIN pg_catalog.pg_namespace AS space ON space.oid = relation.relnamespace
@@ -160,8 +158,8 @@ enum DoctorStatements {
             AND (space.nspname = 'brocot' OR EXISTS (
                 SELECT FROM pg_catalog.pg_trigger AS keep
                 WHERE keep.tgrelid = relation.oid AND starts_with(keep.tgname::text, \(literal: OrderNames.triggerPrefix))))
-        ORDER BY 2, 1
-        LIMIT 5
+        GROUP BY holder.pid, holder.virtualtransaction
+        ORDER BY 3, 1
         """
 
     /// The age of the oldest request in the log in days, if it is older than `age`; otherwise NULL. Requests with low ids are nearly

@@ -77,6 +77,83 @@ import Testing
         #expect(schema?.advice?.contains("RESET statement_timeout") == true, "\(String(describing: schema))")
     }
 
+    @Test(
+        "brocot doctor names the role whose rights count, and the time-out of the role that logged in", .database)
+    func roleOfSession() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await TestRole.with(["login", "service"], owner: owner) { roles in
+            let (login, service) = (roles[0], roles[1])
+            try await GrantedRole.grant(.daemon, to: service, by: owner)
+            try await owner.execute(
+                script: """
+                    GRANT \(service.name) TO \(login.name); REVOKE SELECT ON brocot.ordered_tables FROM \(service.name);
+                    ALTER ROLE \(login.name) SET role = '\(service.name)'; ALTER ROLE \(login.name) SET idle_session_timeout = '60s';
+                    """)
+            let results = try await examination(url: login.url)
+            let refused = try #require(results.first { $0.check == "tables" })
+            #expect(refused.advice?.contains("brocot grant daemon \(service.name)") == true, "\(refused)")
+            let timeOuts = try #require(results.first { $0.check == "time-outs" })
+            #expect(timeOuts.advice?.contains("ALTER ROLE \"\(login.name)\"") == true, "\(timeOuts)")
+        }
+    }
+
+    @Test("A daemon whose login role only may take the role with the rights counts as connected", .database)
+    func daemonWithoutInheritance() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await TestRole.with(["login", "service", "app"], owner: owner) { roles in
+            let (login, service, app) = (roles[0], roles[1], roles[2])
+            try await GrantedRole.grant(.daemon, to: service, by: owner)
+            try await owner.execute(
+                script: "ALTER ROLE \(login.name) NOINHERIT; GRANT \(service.name) TO \(login.name)")
+            let name = "application_name=brocot%20daemon%201.0"
+            let connections = [
+                try await TestDatabase.connect(to: "\(login.url)&\(name)"),
+                try await TestDatabase.connect(to: "\(app.url)&\(name)"),
+            ]
+            let daemons = try await owner.run { connection throws(PostgresError) in try LiveDaemon.all(on: connection) }
+            #expect(daemons.map(\.pid) == [Int(connections[0].backendProcessIdentifier)])
+        }
+    }
+
+    @Test(
+        "brocot doctor looks for all daemons, and for missing rights of the first 100 roles, daemons first", .database)
+    func manyRoles() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await GrantedRole.with(.daemon, owner: owner) { roles in
+            let prefix = "a_tenant_of_\(TestDatabase.current.name)_"
+            func forEachTenant(_ statement: String) -> String {
+                "DO $$ BEGIN FOR n IN 1..100 LOOP EXECUTE format('\(statement)', '\(prefix)' || n); END LOOP; END $$;"
+            }
+            try await owner.execute(
+                script: forEachTenant("CREATE ROLE %1$s; GRANT SELECT ON brocot.items TO %1$s") + """
+                    GRANT USAGE ON SCHEMA brocot TO PUBLIC; REVOKE INSERT ON brocot.move_log FROM \(roles[0].name)
+                    """)
+            let grants = try await examination().first { $0.check == "grants" }
+            try await owner.execute(script: "GRANT INSERT ON brocot.move_log TO \(roles[0].name)")
+            let repaired = try await examination().first { $0.check == "grants" }
+            try await owner.execute(script: forEachTenant("DROP OWNED BY %1$s; DROP ROLE %1$s"))
+            #expect(
+                grants?.message.hasPrefix("daemon \(roles[0].name) lacks INSERT") == true,
+                "\(String(describing: grants))")
+            #expect(repaired?.level == .ok, "\(String(describing: repaired))")
+            #expect(repaired?.message.hasPrefix("the first 100 roles") == true, "\(String(describing: repaired))")
+        }
+    }
+
+    @Test("A role that may only read the queue is no reader of items", .database) func monitoringRole() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await TestRole.with("monitor", owner: owner) { role in
+            try await owner.execute(
+                script:
+                    "GRANT USAGE ON SCHEMA brocot TO \(role.name); GRANT SELECT ON brocot.move_requests TO \(role.name)"
+            )
+            // A reader needs rights on this table, too.
+            try await owner.execute(
+                script: RegisteredTable.script(columns: "id bigint, board bigint", item: "id"))
+            #expect(try await examination().first { $0.check == "grants" }?.level == .ok)
+        }
+    }
+
     @Test("brocot doctor checks the keys of the other tables if the role has no right to read one", .database)
     func keysOfOtherTables() async throws {
         let owner = try await TestDatabase.current.connect()

@@ -119,16 +119,22 @@ import Testing
         """
     }
 
-    @Test("brocot doctor names a session that keeps a table locked, and waits for no lock", .database) func tableLocks()
-        async throws
-    {
+    @Test(
+        "brocot doctor names each session that keeps tables locked, with its tables, and waits for no lock", .database)
+    func tableLocks() async throws {
         let holder = try await TestDatabase.current.connect()
-        try await holder.execute(script: "BEGIN; LOCK TABLE brocot.ordered_tables, brocot.items")
+        let other = try await TestDatabase.current.connect()
+        let tables = ["held_lists", "idempotency_keys", "items", "move_log", "move_requests", "ordered_tables"]
+        try await holder.execute(script: "BEGIN; LOCK TABLE \(tables.map { "brocot.\($0)" }.joined(separator: ", "))")
+        try await other.execute(script: "BEGIN; LOCK TABLE brocot.schema_migrations IN SHARE MODE")
         let result = try #require(try await examination().first { $0.check == "table locks" })
         #expect(result.level == .warn)
+        let locked = tables.map { "brocot.\($0) (AccessExclusiveLock)" }.joined(separator: ", ")
         #expect(
-            result.message.hasPrefix(
-                "process \(holder.backendProcessIdentifier) has locked brocot.items (AccessExclusiveLock)"))
+            result.message == """
+                process \(holder.backendProcessIdentifier) has locked \(locked); process \(other.backendProcessIdentifier) has locked \
+                brocot.schema_migrations (ShareLock)
+                """)
     }
 
     @Test("brocot doctor fails if an order lacks something that brocot attach makes", .database) func halfMadeOrder()
@@ -231,6 +237,20 @@ import Testing
         let process = holder.backendProcessIdentifier
         #expect(result.level == .warn && result.message.hasPrefix("process \(process) (user postgres"))
         #expect(result.advice?.contains("pg_terminate_backend(\(process))") == true)
+    }
+
+    @Test("A daemon of another role that has just begun to prune the log is no fault", .database)
+    func pruningDaemon() async throws {
+        let owner = try await TestDatabase.current.connect()
+        try await GrantedRole.with(.daemon, .requester, owner: owner) { roles in
+            for (role, level) in zip(roles, [CheckResult.Level.ok, .warn]) {
+                let holder = try await role.connect()
+                try await holder.execute(
+                    script: "BEGIN; SELECT pg_advisory_xact_lock(hashtextextended('brocot.move_log retention', 0))")
+                #expect(try await examination().first { $0.check == "log pruning" }?.level == level, "\(role.name)")
+                try await holder.execute(script: "ROLLBACK")
+            }
+        }
     }
 
     @Test("brocot doctor warns of old requests in the log, unless a daemon runs or the log is kept for ever", .database)

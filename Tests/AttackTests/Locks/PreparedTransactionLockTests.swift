@@ -48,7 +48,7 @@ import Testing
                 oldTransaction: .seconds(900),
                 logger: .silent)
             let finding = try #require(await doctor.examine().first { $0.check == "log pruning" })
-            #expect(finding.level == .warn && finding.message.contains("a prepared transaction"), "\(finding)")
+            #expect(finding.level == .warn && finding.message.contains("prepared transaction '\(name)'"), "\(finding)")
         }
     }
 
@@ -59,7 +59,7 @@ import Testing
             let error = await #expect(throws: MigrationError.self) {
                 _ = try await Migrator(connection: connection, lockTimeout: .milliseconds(300)).up()
             }
-            guard case .lockTimeout(_, owners: [.prepared(nil)]) = error else {
+            guard case .lockTimeout(_, owners: [.prepared(name)]) = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }

@@ -1,9 +1,7 @@
-import LibPQ
-
 /// The wait of a COMMIT for a synchronous standby.
 package enum StandbyWait {
     /// A wait of this length means that the standby is gone, and not only slow.
-    private static let longWait = Duration.seconds(5)
+    package static let longWait = Duration.seconds(5)
 
     /// A sentence for people about the COMMIT of this session.
     package static func description(ofProcess process: Int32) -> String {
