@@ -133,7 +133,7 @@ COMMENT ON FUNCTION brocot.make_position_function(text, brocot.order_shape, text
 GRANT EXECUTE ON FUNCTION brocot.make_position_function(text, brocot.order_shape, text) TO PUBLIC;
 
 CREATE FUNCTION brocot.call_place_function(
-    place_function text, ordered_table text, from_list text, item text, list text, near text, upwards boolean, at bigint
+    place_function text, ordered_table text, from_list text, item text, list text, anchor text, upwards boolean, at bigint
 ) RETURNS boolean
     LANGUAGE plpgsql
 AS $$
@@ -157,14 +157,14 @@ BEGIN
     END IF;
     IF at OPERATOR(pg_catalog.>) 0 THEN
         EXECUTE pg_catalog.format('SELECT %s($1, $2, $3)', pg_catalog.replace(place_function, 'place_single', 'item_at'))
-        INTO near USING list, item, at;
-        upwards := near IS NOT NULL;
+        INTO anchor USING list, item, at;
+        upwards := anchor IS NOT NULL;
     END IF;
     IF from_list IS NULL THEN
-        EXECUTE pg_catalog.format('SELECT %s($1, $2, $3, $4)', place_function) INTO is_placed USING list, item, near, upwards;
+        EXECUTE pg_catalog.format('SELECT %s($1, $2, $3, $4)', place_function) INTO is_placed USING list, item, anchor, upwards;
     ELSE
         EXECUTE pg_catalog.format('SELECT %s($1, $2, $3, $4, $5)', pg_catalog.replace(place_function, 'place_single', 'take_single'))
-        INTO is_placed USING from_list, item, list, near, upwards;
+        INTO is_placed USING from_list, item, list, anchor, upwards;
     END IF;
     RETURN is_placed;
 END
