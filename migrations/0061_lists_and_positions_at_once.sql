@@ -23,6 +23,20 @@ DECLARE
     delete_row CONSTANT text := format('DELETE FROM %s AS stored WHERE %s RETURNING true INTO is_written;', shape.relation, at_place);
 BEGIN
     EXECUTE format($create$
+        CREATE OR REPLACE FUNCTION brocot.single_row%1$s(list text, item text, OUT place tid, OUT relation oid, OUT is_placed boolean)
+            LANGUAGE plpgsql
+            SET enable_seqscan = off SET enable_sort = off SET enable_incremental_sort = off SET jit = off
+        AS $body$
+        <<own>>
+        DECLARE
+            item_key CONSTANT %2$s := item::%2$s;
+        BEGIN
+            SELECT stored.place, stored.relation, stored.rank IS NOT NULL INTO place, relation, is_placed
+            FROM (SELECT own.item_key AS key) AS moved CROSS JOIN LATERAL (%3$s) AS stored;
+        END
+        $body$
+        $create$, suffix, shape.item_type, shape.look_up);
+    EXECUTE format($create$
         CREATE OR REPLACE FUNCTION brocot.take_single%1$s(from_list text, item text, list text, anchor text, upwards boolean) RETURNS boolean
             LANGUAGE plpgsql
         AS $body$
@@ -35,8 +49,8 @@ BEGIN
             IF (%2$s) IS NOT TRUE THEN
                 RETURN false;
             END IF;
-            source := brocot.single_placement%1$s(from_list, item, NULL, true);
-            IF source.place IS NULL THEN
+            source := brocot.single_row%1$s(from_list, item);
+            IF source.place IS NULL OR list IS NULL AND NOT %8$s AND NOT source.is_placed THEN
                 RETURN list IS NULL;
             ELSIF list IS NOT NULL THEN
                 chosen := brocot.single_placement%1$s(list, item, anchor, upwards);
@@ -65,9 +79,8 @@ BEGIN
             ' PERFORM pg_catalog.set_config(''brocot.writing'', %L, true),'
             ' pg_catalog.set_config(''brocot.writing_depth'', pg_catalog.pg_trigger_depth()::pg_catalog.text, true);', shape.name) END,
         CASE WHEN shape.owns_rows THEN delete_row
-            -- A row without a rank is left to the general way, which writes nothing.
             ELSE format(
-                'UPDATE %1$s AS stored SET %2$s = NULL, %3$s = NULL, %4$s = NULL WHERE %5$s AND stored.%4$s IS NOT NULL '
+                'UPDATE %1$s AS stored SET %2$s = NULL, %3$s = NULL, %4$s = NULL WHERE %5$s '
                 'RETURNING coalesce(%6$s AND stored.%4$s IS NULL, false) INTO is_written;',
                 shape.relation, shape.num, shape.den, shape.rank, at_place, shape.in_list) END,
         CASE WHEN cardinality(shape.list_columns) = 0 THEN 'NULL;'
@@ -84,15 +97,17 @@ BEGIN
         CASE WHEN NOT shape.is_built_in THEN
             'PERFORM pg_catalog.set_config(''brocot.writing'', was_writing[1], true),'
             ' pg_catalog.set_config(''brocot.writing_depth'', was_writing[2], true);' END,
-        ordered_table);
-    EXECUTE format('GRANT EXECUTE ON FUNCTION brocot.take_single%s TO PUBLIC', suffix);
+        ordered_table, shape.owns_rows::text);
+    EXECUTE format('GRANT EXECUTE ON FUNCTION brocot.single_row%1$s, brocot.take_single%1$s TO PUBLIC', suffix);
+    EXECUTE format('COMMENT ON FUNCTION brocot.single_row%s IS %L', suffix, format(
+        'Where the row of an item of %s stands, and whether it has a rank. No place: it has no row.', ordered_table));
     EXECUTE format('COMMENT ON FUNCTION brocot.take_single%s IS %L', suffix, format(
         'Takes an item of %s out of a list: to its place in another list, or out of the order if that list is NULL, for a caller that has the locks '
         'of both lists. False: nothing was written, since this needs the general way. An error: the row was not written as asked.', ordered_table));
 END
 $$;
 COMMENT ON FUNCTION brocot.make_take_function(text, brocot.order_shape, text) IS
-    'Makes the function that takes one item of an ordered table to another list or out of the order, for brocot.make_place_functions.';
+    'Makes the functions that take one item of an ordered table to another list or out of the order, for brocot.make_place_functions.';
 GRANT EXECUTE ON FUNCTION brocot.make_take_function(text, brocot.order_shape, text) TO PUBLIC;
 
 CREATE FUNCTION brocot.make_position_function(ordered_table text, shape brocot.order_shape, suffix text) RETURNS void
@@ -296,7 +311,7 @@ $x$, $x$        'meanwhile. An error: the row was not written as asked.', ordere
 $x$),
             ('brocot.drop_place_functions(text)', $x$            'brocot.single_placement%1$s(text, text, text, boolean)', suffix);$x$,
                 $x$            'brocot.single_placement%1$s(text, text, text, boolean), brocot.take_single%1$s(text, text, text, text, boolean), '
-            'brocot.item_at%1$s(text, text, bigint)', suffix);$x$)
+            'brocot.single_row%1$s(text, text), brocot.item_at%1$s(text, text, bigint)', suffix);$x$)
         ) AS listed (function, former, new)
     LOOP
         patched := pg_get_functiondef(change.function::regprocedure);

@@ -86,7 +86,7 @@ enum LockHolderStatements {
         where: """
             \(AdvisoryLock.ofLogPruning.matches("holder"))
                 AND (holder.pid IS NULL OR session.state = 'idle'
-                    OR NOT pg_catalog.has_table_privilege(session.usesysid, 'brocot.move_log', 'DELETE')
+                    OR NOT \(AccessStatements.mayDelete(from: "brocot.move_log", role: "session.usesysid"))
                     OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => 60))
             """)
 }

@@ -26,7 +26,7 @@ enum MoveFailure {
         "write_ranks",
     ]
     /// How the names of the functions that ``namesWithoutSchema`` lacks begin: each table has its own.
-    static let prefixesWithoutSchema = ["place_single", "single_placement", "take_single"]
+    static let prefixesWithoutSchema = ["item_at", "place_single", "single_placement", "single_row", "take_single"]
 
     /// Whether the innermost function that was running is not one of Brocot's. The server names that function in the error's context. If the server's
     /// messages are not in English, the answer is false.

@@ -165,7 +165,8 @@ struct LibraryMoveTests {
         // The functions that no call of the library for moves at once reaches.
         let others: Set<Substring> = [
             "apply_pending", "decide", "enqueue", "enqueue_call", "wait_for", "wake_sleeping_daemons",
-            "keys_are_1_to_1024_bytes", "keys_are_distinct", "place_single", "single_placement", "take_single",
+            "keys_are_1_to_1024_bytes", "keys_are_distinct", "place_single", "single_placement", "single_row",
+            "take_single",
             "item_at",
         ]
         #expect(names == MoveFailure.namesWithoutSchema.union(others))

@@ -63,4 +63,18 @@ struct ShortWayTests {
                 """)
         try await expectShortWay(", ordered_table => 'public.cards'", isFiltered: visible != "NULL", connection)
     }
+
+    @Test("Removing a row that has no place writes nothing, and is logged") func unplaced() async throws {
+        let caller = try await SQLCaller()
+        try await caller.createTasks(lists: ["1"], items: ["1"])
+        try await caller.connection.execute(
+            script: """
+                CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'an UPDATE'; END $$;
+                CREATE TRIGGER refuse BEFORE UPDATE ON tasks FOR EACH STATEMENT EXECUTE FUNCTION refuse();
+                SELECT brocot.remove_now(1, 1, ordered_table => 'public.tasks');
+                """)
+        let logged = try await caller.connection.query(
+            "SELECT FROM brocot.move_log WHERE placement = 'remove' AND direct")
+        #expect(logged.count == 1)
+    }
 }

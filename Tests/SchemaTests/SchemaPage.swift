@@ -141,7 +141,8 @@ extension SchemaPage {
             name: "moves-at-once", title: "Functions that move at once",
             functions: [
                 "move_now", "move_items_now", "remove_now", "remove_items_now", "move_single", "remove_single",
-                "call_place_function", "single_placement", "place_single", "take_single", "item_at",
+                "call_place_function", "single_placement", "place_single", "single_row", "take_single",
+                "item_at",
                 "apply_directly", "check_isolation", "check_arguments", "check_request", "lock_lists", "list_lock_key",
                 "limit_row_waits", "apply_move", "place_items", "check_presence", "read_gap", "make_room",
                 "write_placement",

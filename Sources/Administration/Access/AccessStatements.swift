@@ -8,6 +8,25 @@ enum AccessStatements {
     /// The role that logged in. The server takes the settings of this role.
     static let loginRole: SQL = "SELECT session_user::pg_catalog.text"
 
+    /// The condition that a role may delete rows of a table, or may take a role with SET ROLE that was granted this right: a login role may have `SET
+    /// role` as a setting, and inherit nothing. With many roles, `has_table_privilege` for each of them would take seconds.
+    ///
+    /// - Parameters:
+    ///   - table: The table's name with its schema.
+    ///   - role: The expression of the role's number.
+    /// - Returns: The condition in parentheses.
+    static func mayDelete(from table: String, role: SQL) -> SQL {
+        """
+        (pg_catalog.has_table_privilege(\(role), \(literal: table), 'DELETE') OR EXISTS (
+            SELECT FROM pg_catalog.pg_class AS relation
+            CROSS JOIN LATERAL pg_catalog.aclexplode(relation.relacl) AS given
+            WHERE relation.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(\(literal: table))
+                AND given.privilege_type OPERATOR(pg_catalog.=) 'DELETE'
+                AND CASE WHEN given.grantee OPERATOR(pg_catalog.<>) 0::pg_catalog.oid
+                    THEN pg_catalog.pg_has_role(\(role), given.grantee, 'MEMBER') END))
+        """
+    }
+
     /// The columns that an order's condition of visibility names. If a word of the condition is also the name of another column, that
     /// column is listed too. In the registry, names are in quotes only where they need quotes, whatever the session's settings.
     static func visibilityColumns(of name: String) -> SQL {

@@ -187,8 +187,10 @@ package struct AttachPlan: Sendable {
                 }
             }
         }
-        // The functions for moves at once contain the types of the keys too. They are created after the rows are placed.
-        if lacksPlaceFunction || hasSlowPlaceFunction || !changed.isEmpty, table.registered?.isBeingFilled == false {
+        // The functions for moves at once contain the types of the keys and the options too. They are created after the rows are placed.
+        if lacksPlaceFunction || hasSlowPlaceFunction || changesOptions || !changed.isEmpty,
+            table.registered?.isBeingFilled == false
+        {
             statements.append(RegistryStatements.makePlaceFunctions(objects.definition.names.orderedTable))
         }
         guard !statements.isEmpty else { return [] }

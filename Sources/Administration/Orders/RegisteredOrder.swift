@@ -30,9 +30,11 @@ package struct RegisteredOrder: Hashable, Sendable {
                     WHERE place.oid = to_regprocedure(registered.place_function || '(text,text,text,boolean)')
                         -- Functions of earlier versions did not raise an error for a row that was not written as asked.
                         AND strpos(place.prosrc, 'brocot.expect_rows(') > 0)
-                AND to_regprocedure(
-                    replace(registered.place_function, 'place_single', 'take_single') || '(text,text,text,text,boolean)')
-                    IS NOT NULL
+                AND EXISTS (
+                    SELECT FROM pg_proc AS take
+                    WHERE take.oid = to_regprocedure(
+                            replace(registered.place_function, 'place_single', 'take_single') || '(text,text,text,text,boolean)')
+                        AND (strpos(take.prosrc, 'DELETE FROM ') > 0) = registered.owns_rows)
                 AND to_regprocedure(
                     replace(registered.place_function, 'place_single', 'item_at') || '(text,text,bigint)') IS NOT NULL),
             registered.place_function IS NOT NULL

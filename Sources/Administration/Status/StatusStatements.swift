@@ -9,16 +9,13 @@ enum StatusStatements {
         """
 
     /// The sessions of daemons in this database, by their `application_name`. Any client can choose that name, so only sessions of roles count that
-    /// may delete requests, or that may take a role which may (`ALTER ROLE … SET role`). Every role may see the names; only `pg_read_all_stats` may see when a session began.
+    /// may delete requests. Every role may see the names; only `pg_read_all_stats` may see when a session began.
     static let liveDaemons: SQL = """
         SELECT coalesce(substring(activity.application_name FROM '^brocot daemon ([^ ,]+)'), 'unknown'),
             activity.usename::text, activity.pid, activity.backend_start
         FROM pg_catalog.pg_stat_activity AS activity
         WHERE activity.datname = pg_catalog.current_database() AND activity.application_name LIKE 'brocot daemon %'
-            AND EXISTS (
-                SELECT FROM pg_catalog.pg_roles AS actor
-                WHERE pg_catalog.pg_has_role(activity.usesysid, actor.oid, 'MEMBER')
-                    AND pg_catalog.has_table_privilege(actor.oid, 'brocot.move_requests', 'DELETE'))
+            AND \(AccessStatements.mayDelete(from: "brocot.move_requests", role: "activity.usesysid"))
         ORDER BY activity.backend_start, activity.pid
         """
 

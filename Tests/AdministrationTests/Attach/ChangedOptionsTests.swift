@@ -22,6 +22,10 @@ struct ChangedOptionsTests {
     private func registryAndCatalog(_ fixture: AttachFixture) async throws -> [String] {
         try await fixture.catalog()
             + fixture.texts("SELECT to_jsonb(known) FROM brocot.ordered_tables AS known ORDER BY name")
+            // The functions for moves at once.
+            + fixture.texts(
+                "SELECT prosrc FROM pg_proc WHERE pronamespace = 'brocot'::regnamespace AND proname ~ '_[0-9a-f]{16}$' ORDER BY proname"
+            )
     }
 
     /// A path through the indices of ``everyOption`` that makes each change from one option to another exactly once. It
@@ -52,6 +56,32 @@ struct ChangedOptionsTests {
             former = definition
         }
         #expect(try await fixture.texts(order) == ["abc"])
+    }
+
+    @Test(
+        "Removing an item at once keeps its row after --owns-rows was taken away, and deletes it after --owns-rows was given"
+    )
+    func ownedRows() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach(AttachFixture.definition(ownsRows: true), orderBy: "title")
+        let remove =
+            "SELECT brocot.remove_now(1, min(id), ordered_table => 'public.tasks') FROM tasks WHERE rank IS NOT NULL AND project_id = 1"
+        let counts = "SELECT count(*) || '/' || count(rank) FROM tasks WHERE project_id = 1"
+        try await fixture.attach(AttachFixture.definition(), mayChangeOptions: true)
+        try await fixture.connection.execute(script: remove)
+        #expect(try await fixture.texts(counts) == ["3/2"])
+        try await fixture.attach(AttachFixture.definition(ownsRows: true), mayChangeOptions: true)
+        try await fixture.connection.execute(script: remove)
+        #expect(try await fixture.texts(counts) == ["2/1"])
+    }
+
+    @Test("brocot check finds functions for moves at once that were made for another value of --owns-rows")
+    func functionsOfFormerOption() async throws {
+        let fixture = try await AttachFixture(AttachFixture.tasks)
+        try await fixture.attach()
+        try await fixture.connection.execute("UPDATE brocot.ordered_tables SET owns_rows = true WHERE name <> 'items'")
+        let found = try await fixture.repairAsRegistered()
+        #expect(found.lines() == ["missing: functions for moves at once"])
     }
 
     @Test("New rows are placed as the changed options say") func arrival() async throws {

@@ -81,7 +81,7 @@ struct PlaceFunctionTests {
                     name text := (SELECT place_function FROM brocot.ordered_tables WHERE name = 'public.tasks');
                     family text;
                 BEGIN
-                    FOREACH family IN ARRAY '{place_single,single_placement,take_single,item_at}'::text[] LOOP
+                    FOREACH family IN ARRAY '{place_single,single_placement,single_row,take_single,item_at}'::text[] LOOP
                         EXECUTE format('ALTER FUNCTION %s RENAME TO %s\(former)', replace(name, 'place_single', family), family);
                     END LOOP;
                 END $$;
@@ -92,9 +92,9 @@ struct PlaceFunctionTests {
             try await move(fixture)
         }
         let names = #"""
-            SELECT proname::text FROM pg_proc WHERE proname ~ '^(place_single|single_placement|take_single|item_at)_' ORDER BY 1
+            SELECT proname::text FROM pg_proc WHERE proname ~ '^(place_single|single_placement|single_row|take_single|item_at)_' ORDER BY 1
             """#
-        let all = ["item_at", "place_single", "single_placement", "take_single"]
+        let all = ["item_at", "place_single", "single_placement", "single_row", "take_single"]
         #expect(try await fixture.texts(names) == all.map { $0 + former })
         try await fixture.detach()
         #expect(try await fixture.texts(names) == [])

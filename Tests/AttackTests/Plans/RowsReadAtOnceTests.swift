@@ -119,6 +119,28 @@ import Testing
         }
     }
 
+    @Test(
+        "A removal and a change of list at once read few rows if the transaction took many items from the front of the list",
+        arguments: ["remove_now('1', '3000')", "move_now('2', '3000', last => true, from_list => '1')"])
+    func emptyFront(call: String) async throws {
+        let connection = try await TestDatabase.current.connect()
+        try await connection.execute(
+            script: """
+                INSERT INTO brocot.items (list, item, rank_num, rank_den, rank) SELECT '1', n, n, 1, n FROM generate_series(1, 5000) AS n;
+                ANALYZE brocot.items;
+                """)
+        // The first call plans.
+        try await connection.execute(script: "BEGIN; SELECT brocot.\(call); ROLLBACK")
+        try await connection.execute(
+            script: "BEGIN; SELECT brocot.remove_now('1', n::text) FROM generate_series(1, 2000) AS n")
+        let before = try await counters(of: Self.items, on: connection)
+        try await connection.execute(script: "SELECT brocot.\(call)")
+        let after = try await counters(of: Self.items, on: connection)
+        // Index entries of deleted rows count too.
+        #expect(after.rows - before.rows <= Self.rowsPerMove)
+        try await connection.execute(script: "ROLLBACK")
+    }
+
     /// Makes 20 moves of each kind, in one transaction for each kind. So the server also makes generic plans.
     private func expectFew(
         _ list: String, _ other: String, _ table: String, in relations: [String], on connection: Connection,

@@ -145,6 +145,7 @@ enum AllowedRights {
         routine brocot.simplest_in_cells(integer,bigint,bigint,bigint,bigint) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.single_item(text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.single_placement(text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
+        routine brocot.single_row(text,text) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.skip_duplicate_request() |  |  |  |  |
         routine brocot.take_out(brocot.order_shape,text,text[]) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
         routine brocot.take_single(text,text,text,text,boolean) |  | EXECUTE | EXECUTE | EXECUTE | EXECUTE
