@@ -65,17 +65,26 @@ def rounds(results):
 
 
 def machine(results):
-    """From the workload that was measured last, and what else was measured at another time."""
-    jobs = results.jobs()
-    part = max([part for part in results.parts() if part is not jobs] or [jobs], key=lambda part: part["date"])
+    """From the workload that was measured last, and when each workload was measured."""
+    part = max(results.parts(), key=lambda part: part["date"])
     settings = ", ".join(f"`{name} = {value}`" for name, value in part["settings"].items())
     return "\n".join([
         f"- {part['processor']}, {part['cores']} cores, {part['memory'] / 2 ** 30:.0f} GiB of memory, {part['system']}. Sessions, daemon "
         "and server share it.",
         f"- PostgreSQL {part['postgresql']}, with {settings}; all other settings are its defaults.",
-        f"- {part['date']}, revision {part['revision']}. Each run took {part['seconds']:g} s.",
-        "- The stored figures of each run are in [benchmarks/data](benchmarks/data).",
-        *(
-            [f"- The job queues were measured at another time: {jobs['date']}, revision {jobs['revision']}, PostgreSQL {jobs['postgresql']}."]
-            if jobs and any(jobs[name] != part[name] for name in ("date", "revision", "postgresql")) else []),
+        *measurements(results.parts()),
+        f"- Each run took {part['seconds']:g} s. The stored figures of each run are in [benchmarks/data](benchmarks/data).",
     ])
+
+
+def measurements(parts):
+    """When the workloads were measured, and with which revision and server, the last ones first. Compare only figures of one workload."""
+    titles = {}
+    for part in parts:
+        titles.setdefault((part["date"], part["revision"], part["postgresql"]), []).append(part.get("title", "job queues"))
+    if len(titles) == 1:
+        return [f"- {date}, revision {revision}." for date, revision, _ in titles]
+    return [
+        f"- {date}, revision {revision}, PostgreSQL {server.split()[0]}: {'; '.join(sorted(titles[date, revision, server]))}."
+        for date, revision, server in sorted(titles, reverse=True)
+    ]
