@@ -200,13 +200,7 @@ struct MoveNowSurroundingsTests {
                 """)
         let statement = SQL(unsafeRaw: "SELECT brocot.\(call), ordered_table => 'public.tasks')")
         async let rejection = caller.rejection(of: statement)
-        let observer = try await TestDatabase.current.observer
-        try await eventually("the call waits for the row") {
-            try await !observer.query(
-                "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-            ).isEmpty
-        }
-        try await application.execute(script: "COMMIT")
+        try await TestDatabase.current.commit(application, onceItBlocks: caller.connection)
         #expect(try await rejection == .itemNotFound)
         #expect(try await caller.lists(of: "tasks", list: "board", item: "id") == ["1": ["2", "3"]])
     }

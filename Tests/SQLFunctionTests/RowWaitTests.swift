@@ -203,8 +203,7 @@ struct RowWaitTests {
         try await placeItems()
         try await application.execute(script: "BEGIN; DELETE FROM brocot.items WHERE list = 'l' AND item = 'a'")
         async let answer = caller.connection.execute("SELECT brocot.move_items_now('l', '{a,n}', first => true)")
-        try await TestDatabase.current.waitUntilBlocked(caller.connection, by: application)
-        try await application.execute(script: "COMMIT")
+        try await TestDatabase.current.commit(application, onceItBlocks: caller.connection)
         _ = try await answer
         #expect(try await caller.lists() == ["l": ["a", "n", "c", "b"]])
     }

@@ -28,6 +28,31 @@ extension TestDatabase {
         }
     }
 
+    /// Ends a transaction as soon as another session waits for one of its locks. The server itself looks every millisecond, because some calls
+    /// wait for a row for at most 0.25 s, and a test on a busy machine may need longer to see that.
+    ///
+    /// - Parameters:
+    ///   - holder: The session whose transaction is committed.
+    ///   - waiter: The session that shall wait.
+    /// - Throws: `PostgresError` if it does not wait within 60 s.
+    package func commit(_ holder: Connection, onceItBlocks waiter: Connection) async throws {
+        let process = waiter.backendProcessIdentifier
+        try await holder.execute(
+            script: """
+                DO $$
+                BEGIN
+                    WHILE pg_backend_pid() <> ALL (pg_blocking_pids(\(process))) LOOP
+                        IF clock_timestamp() > now() + interval '60 s' THEN
+                            RAISE EXCEPTION 'session \(process) did not wait for a lock of this session within 60 s';
+                        END IF;
+                        PERFORM pg_sleep(0.001);
+                    END LOOP;
+                END
+                $$;
+                COMMIT
+                """)
+    }
+
     /// Waits until sessions of this database wait for a lock of `holder`, whichever they are.
     ///
     /// - Parameters:

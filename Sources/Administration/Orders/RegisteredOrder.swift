@@ -35,8 +35,12 @@ package struct RegisteredOrder: Hashable, Sendable {
                     WHERE take.oid = to_regprocedure(
                             replace(registered.place_function, 'place_single', 'take_single') || '(text,text,text,text,boolean)')
                         AND (strpos(take.prosrc, 'DELETE FROM ') > 0) = registered.owns_rows)
-                AND to_regprocedure(
-                    replace(registered.place_function, 'place_single', 'item_at') || '(text,text,bigint)') IS NOT NULL),
+                AND (
+                    SELECT bool_and(
+                        to_regprocedure(replace(registered.place_function, 'place_single', called.name) || called.arguments) IS NOT NULL)
+                    FROM (VALUES
+                        ('item_at', '(text,text,bigint)'), ('single_row', '(text,text)'), ('single_placement', '(text,text,text,boolean)')
+                    ) AS called (name, arguments))),
             registered.place_function IS NOT NULL
         FROM brocot.ordered_tables AS registered
         WHERE \(condition)

@@ -100,10 +100,21 @@ struct PlaceFunctionTests {
         #expect(try await fixture.texts(names) == [])
     }
 
-    @Test("brocot check --repair makes dropped functions again", .databaseWithAttachedTasks) func dropped() async throws
-    {
+    @Test(
+        "brocot check --repair makes dropped functions again", .databaseWithAttachedTasks,
+        arguments: ["place_single", "take_single", "item_at", "single_row", "single_placement", nil])
+    func dropped(function: String?) async throws {
         let fixture = try await AttachFixture()
-        try await fixture.connection.execute("SELECT brocot.drop_place_functions('public.tasks')")
+        if let function {
+            try await fixture.connection.execute(
+                script: """
+                    DO $$ BEGIN
+                        EXECUTE (SELECT format('DROP FUNCTION %s', oid::regprocedure) FROM pg_proc WHERE proname ~ '^\(function)_');
+                    END $$
+                    """)
+        } else {
+            try await fixture.connection.execute("SELECT brocot.drop_place_functions('public.tasks')")
+        }
         let found = try await fixture.findings()
         #expect(found.lines() == ["missing: functions for moves at once"])
         try await fixture.repair(found)
