@@ -80,14 +80,16 @@ enum LockHolderStatements {
         """
     }
 
-    /// Who keeps the lock for pruning the log. A daemon has this lock only for moments, so its session counts after a minute, and the session of a
+    private static let longestUseOfPruningLock = Duration.seconds(60)
+
+    /// Who keeps the lock for pruning the log. A daemon has this lock only for moments, so its session counts after ``longestUseOfPruningLock``, and the session of a
     /// role without a daemon's rights at once. PostgreSQL does not show how long a session has had a lock.
     static let ofLogPruning = holders(
         where: """
             \(AdvisoryLock.ofLogPruning.matches("holder"))
                 AND (holder.pid IS NULL OR session.state = 'idle'
                     OR NOT \(AccessStatements.mayDelete(from: "brocot.move_log", role: "session.usesysid"))
-                    OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => 60))
+                    OR session.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => \(longestUseOfPruningLock.components.seconds)::bigint))
             """)
 }
 

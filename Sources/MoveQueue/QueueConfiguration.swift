@@ -79,12 +79,17 @@ package struct QueueConfiguration: Sendable {
 
     /// The setting `lock_timeout` of a transaction that waits for the lock of its only list. This wait may be longer than others, because the transaction has
     /// no lock yet.
-    var lockTimeoutSettingOfWaiting: String { milliseconds(max(.milliseconds(1), min(longestLockWait, .seconds(1)))) }
+    var lockTimeoutSettingOfWaiting: String {
+        milliseconds(max(.milliseconds(1), min(longestLockWait, Self.longestLockWaitOfStarvingList)))
+    }
 
     var lockTimeoutSetting: String { milliseconds(max(.milliseconds(1), lockTimeout)) }
 
+    private static let longestLockWaitOfStarvingList = Duration.seconds(1)
+    private static let usualLockTimeout = Duration.milliseconds(250)
+
     /// The time-out is short, because all lists of a batch wait while a user's trigger or foreign key waits for a lock.
-    private var lockTimeout: Duration { min(longestLockWait, .milliseconds(250), deadlockTimeout / 2) }
+    private var lockTimeout: Duration { min(longestLockWait, Self.usualLockTimeout, deadlockTimeout / 2) }
 
     /// A transaction may wait for several locks one after the other, and shall end before its idle time-out all the same.
     private var longestLockWait: Duration { idleTimeout / 6 }

@@ -46,12 +46,15 @@ package enum SleepFlag {
         }
     }
 
+    /// A daemon does not wait long for a session that has locked the sequence.
+    private static let lockTimeout = Duration.milliseconds(250)
+
     // The flag need not survive a crash, so the statement does not wait for a disk or a standby. READ WRITE is explicit because
     // the transactions of the role may be read-only by default.
     private static func statement(_ isAsleep: Bool) -> String {
         """
         SET TRANSACTION READ WRITE;
-        SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.set_config('lock_timeout', '250ms', true);
+        SELECT pg_catalog.set_config('synchronous_commit', 'off', true), pg_catalog.set_config('lock_timeout', '\(lockTimeout.milliseconds)', true);
         SELECT pg_catalog.setval('brocot.sleepers', 1, \(isAsleep))
         """
     }

@@ -46,12 +46,12 @@ package enum AccessGrants {
                 }
                 for role in roles {
                     let missing = try missing(kind, for: role, on: connection)
-                    if !missing.isEmpty { throw Incomplete(missing: missing) }
+                    if !missing.isEmpty { throw MissingRights(missing: missing) }
                 }
             }
             return []
-        } catch let incomplete as Incomplete {
-            return incomplete.missing
+        } catch let error as MissingRights {
+            return error.missing
         }
     }
 
@@ -91,7 +91,7 @@ package enum AccessGrants {
     }
 
     /// A role that has a part of the rights of its kind, and the rights that it lacks.
-    struct Incompleteness: Sendable {
+    struct IncompleteRole: Sendable {
         let kind: RoleKind
         let role: String
         let missing: [String]
@@ -103,14 +103,14 @@ package enum AccessGrants {
     /// - Returns: These roles, and whether there are more than ``mostRolesChecked`` roles with rights, so that the others were not checked.
     static func incomplete(
         on connection: isolated Connection
-    ) throws(PostgresError) -> (roles: [Incompleteness], hasUncheckedRoles: Bool) {
+    ) throws(PostgresError) -> (roles: [IncompleteRole], hasUncheckedRoles: Bool) {
         let tables = try userTables(on: connection)
         let grantees = try grantees(on: connection)
-        var incomplete: [Incompleteness] = []
+        var incomplete: [IncompleteRole] = []
         for (kind, role) in grantees.prefix(mostRolesChecked) {
             let rights = kind == .reader ? kind.rights(onUserTables: tables) : kind.rights(userTables: tables)
             let missing = try missing(rights, for: role, on: connection)
-            if !missing.isEmpty { incomplete.append(Incompleteness(kind: kind, role: role, missing: missing)) }
+            if !missing.isEmpty { incomplete.append(IncompleteRole(kind: kind, role: role, missing: missing)) }
         }
         return (incomplete, grantees.count > mostRolesChecked)
     }
@@ -161,7 +161,7 @@ package enum AccessGrants {
         try connection.query(AccessStatements.mayCreateSchemas).single().decode(0)
     }
 
-    private struct Incomplete: Error {
+    private struct MissingRights: Error {
         let missing: [String]
     }
 

@@ -46,11 +46,13 @@ extension Doctor {
         }
     }
 
+    /// A longer message is not read to its end. The details in JSON have all items.
+    private static let mostItems = 5
+
     /// The first items, and how many more there are.
     static func shortened(_ items: [String], separator: String = ", ") -> String {
-        let most = 5
-        let more = items.count > most ? " (\(items.count - most) more)" : ""
-        return items.prefix(most).joined(separator: separator) + more
+        let more = items.count > mostItems ? " (\(items.count - mostItems) more)" : ""
+        return items.prefix(mostItems).joined(separator: separator) + more
     }
 
     func rowSecurity(_ connection: Connection) async -> CheckResult {
@@ -88,22 +90,24 @@ extension Doctor {
                         Otherwise the queue grows by a dead row with each request, and gets slow.
                         """)
             }
-            var (off, full): ([String], [String]) = ([], [])
+            var (off, withDeadRows): ([String], [String]) = ([], [])
             for row in try connection.query(DoctorStatements.vacuumedTables) {
                 let (name, isEnabled, dead): (String, Bool, Int) = (
                     try row.decode(0), try row.decode(1), try row.decode(2)
                 )
                 if !isEnabled { off.append(name) }
-                if name == "move_requests", dead > Self.tooManyDeadRows { full.append("\(name) has \(dead) dead rows") }
+                if name == "move_requests", dead > Self.tooManyDeadRows {
+                    withDeadRows.append("\(name) has \(dead) dead rows")
+                }
             }
             guard off.isEmpty else {
                 return .failure(
                     "autovacuum", "off for \(off.joined(separator: ", "))",
                     advice: "ALTER TABLE brocot.… RESET (autovacuum_enabled).")
             }
-            guard full.isEmpty else {
+            guard withDeadRows.isEmpty else {
                 return .warning(
-                    "autovacuum", full.joined(separator: ", "),
+                    "autovacuum", withDeadRows.joined(separator: ", "),
                     advice:
                         "See the check dead rows below. If it is ok, autovacuum is too slow: raise autovacuum_max_workers."
                 )

@@ -2,10 +2,13 @@ import LibPQ
 
 /// The checks of the settings of the server and the role.
 extension Doctor {
-    /// Warns if more than half of the server's notification queue is in use. PostgreSQL then names, in its own log, a session that keeps
+    /// PostgreSQL itself warns in its log from this share of its notification queue on.
+    private static let mostUsedPercent = 50
+
+    /// Warns if more than ``mostUsedPercent`` percent of the server's notification queue are in use. PostgreSQL then names, in its own log, a session that keeps
     /// the queue from being emptied.
     static func warning(ofNotificationQueue percent: Int) -> CheckResult? {
-        guard percent > 50 else { return nil }
+        guard percent > mostUsedPercent else { return nil }
         return .warning(
             "notify", "the server's notification queue is \(percent) % full",
             advice: """
@@ -20,11 +23,11 @@ extension Doctor {
             let milliseconds = try connection.query(DoctorStatements.idleSessionTimeout).single().decode(
                 0, as: Int.self)
             guard milliseconds > 0 else { return .ok("time-outs", "the server ends no idle session") }
-            let user = try connection.query(AccessStatements.loginRole).single().decode(0, as: String.self)
+            let loginRole = try connection.query(AccessStatements.loginRole).single().decode(0, as: String.self)
             return .warning(
                 "time-outs",
                 "the server ends sessions that are idle for \(Double(milliseconds) / 1_000) s, and a daemon then has to connect again",
-                advice: "ALTER ROLE \(quoteIdentifier(user)) SET idle_session_timeout = 0;")
+                advice: "ALTER ROLE \(quoteIdentifier(loginRole)) SET idle_session_timeout = 0;")
         }
     }
 
@@ -73,16 +76,18 @@ extension Doctor {
     /// and their indexes.
     private static let locksOfWorker = 300
     /// The locks that a worker needs for each partition and its indexes.
-    private static let locksOfPartition = 3
+    private static let locksForEachPartition = 3
     /// The lock table should have room for this many workers, and as much room again for all other sessions.
-    private static let workers = 4
+    private static let workersWithRoom = 4
 
     func lockTable(_ connection: Connection) async -> CheckResult {
         await attempt("lock table", connection) { connection throws(PostgresError) in
             let counts = try connection.query(DoctorStatements.lockTable).single()
             let (room, partitions): (Int, Int) = (try counts.decode(0), try counts.decode(1))
-            let needed = Self.locksOfWorker + Self.locksOfPartition * partitions
-            guard room < 2 * Self.workers * needed else { return .ok("lock table", "has room for \(room) locks") }
+            let needed = Self.locksOfWorker + Self.locksForEachPartition * partitions
+            guard room < 2 * Self.workersWithRoom * needed else {
+                return .ok("lock table", "has room for \(room) locks")
+            }
             let reason = partitions > 0 ? " because a batch may use \(partitions) partitions" : ""
             return .warning(
                 "lock table", "has room for \(room) locks, and each worker of a daemon may take \(needed)\(reason)",

@@ -128,13 +128,16 @@ extension Doctor {
         }
     }
 
+    /// The longest search of one table, so that a large table leaves time for the others.
+    private static let longestSearch = Duration.seconds(10)
+
     /// A key with several rows; nil if there is none, or the table is too large to be searched in time.
     private func repeatedItem(
         in definition: OrderDefinition, on connection: isolated Connection
     ) throws(PostgresError) -> String? {
         do throws(PostgresError) {
             return try connection.savepoint("duplicates") { connection throws(PostgresError) in
-                try connection.execute(script: "SET LOCAL statement_timeout = '10s'")
+                try connection.execute(script: "SET LOCAL statement_timeout = \(Self.longestSearch.milliseconds)")
                 return try connection.query(DoctorStatements.duplicate(in: definition)).first?.decode(0)
             }
         } catch {

@@ -66,7 +66,8 @@ package struct Doctor: Sendable {
             ? "If the role's statement_timeout is short: ALTER ROLE … RESET statement_timeout. Run brocot doctor again."
             : "Remove the cause of the error, and run brocot doctor again."
     }
-    /// The time-out of a check is ``statementTimeout``, whatever the role's own is.
+
+    /// The advice after a check that took longer than ``statementTimeout``. This limit applies whatever the role's own is.
     private static let adviceAfterLimit = """
         A check may take \(statementTimeout.components.seconds) s. Run brocot doctor again when the server is less busy. If it is this check again, \
         look for a table without statistics (ANALYZE), or for a slow function of --visible.
@@ -139,8 +140,8 @@ package struct Doctor: Sendable {
         conclude: @Sendable ([Finding], isolated Connection) throws(PostgresError) -> CheckResult
     ) async -> CheckResult {
         do throws(PostgresError) {
-            let (result, refusals) = try await inTransaction(connection) { connection throws(PostgresError) in
-                var (findings, refusals): ([Finding], [Refusal]) = ([], [])
+            let (result, unchecked) = try await inTransaction(connection) { connection throws(PostgresError) in
+                var (findings, unchecked): ([Finding], [UncheckedOrder]) = ([], [])
                 for order in try orders(connection) {
                     do throws(PostgresError) {
                         findings += try connection.savepoint("order") { connection throws(PostgresError) in
@@ -148,15 +149,15 @@ package struct Doctor: Sendable {
                         }
                     } catch {
                         guard !error.isConnectionLost else { throw error }
-                        refusals.append(Refusal(order: order.name, error: error))
+                        unchecked.append(UncheckedOrder(order: order.name, error: error))
                     }
                 }
-                return (try conclude(findings, connection), refusals)
+                return (try conclude(findings, connection), unchecked)
             }
             // A missing right takes precedence: it is a fault, and a locked table is not.
-            let gravest = refusals.first { $0.error.sqlState == .insufficientPrivilege } ?? refusals.first
+            let gravest = unchecked.first { $0.error.sqlState == .insufficientPrivilege } ?? unchecked.first
             guard let gravest else { return result }
-            let message = refusals.map { "\($0.order) could not be checked: \($0.error.message)" }.joined(
+            let message = unchecked.map { "\($0.order) could not be checked: \($0.error.message)" }.joined(
                 separator: "; ")
             return result.level == .ok
                 ? await notChecked(check, gravest.error, message, on: connection) : result.adding(message)
@@ -166,7 +167,7 @@ package struct Doctor: Sendable {
     }
 
     /// An order that could not be checked.
-    private struct Refusal: Sendable {
+    private struct UncheckedOrder: Sendable {
         let order: String
         let error: PostgresError
     }
@@ -216,10 +217,10 @@ package struct Doctor: Sendable {
 
     /// What to do if the server says that the current role lacks a right.
     func grantAdvice(on connection: Connection) async -> String {
-        let user = try? await connection.run { connection throws(PostgresError) in
+        let currentRole = try? await connection.run { connection throws(PostgresError) in
             try AccessGrants.currentRole(on: connection)
         }
-        return "As the owner of schema brocot: \(role.grantCommand(to: user ?? "ROLE"))"
+        return "As the owner of schema brocot: \(role.grantCommand(to: currentRole ?? "ROLE"))"
     }
 
     static func connectionLost(_ check: String, _ error: PostgresError) -> CheckResult {
@@ -229,11 +230,16 @@ package struct Doctor: Sendable {
 
     // MARK: The server
 
+    /// The oldest major version that Brocot supports.
+    private static let oldestVersion = 14
+
     private func version(_ connection: Connection) -> CheckResult {
+        // libpq gives version 14.2 as 140002.
         let major = connection.serverVersion / 10_000
-        return major >= 14
+        return major >= Self.oldestVersion
             ? .ok("version", "PostgreSQL \(major)")
-            : .failure("version", "PostgreSQL \(major) is too old", advice: "Update it to 14 or newer.")
+            : .failure(
+                "version", "PostgreSQL \(major) is too old", advice: "Update it to \(Self.oldestVersion) or newer.")
     }
 
     private func encoding(_ connection: Connection) async -> CheckResult {

@@ -2,6 +2,9 @@ import LibPQ
 
 /// The statements about code of other roles.
 extension DoctorStatements {
+    /// The most findings of one check. A schema may have thousands of grants, and nobody reads as many.
+    private static let mostFindings = 100
+
     /// Whether the current role is a superuser, and the owners of ordered tables that are not superusers.
     static let superuser: SQL = """
         SELECT role.rolsuper, ARRAY(
@@ -48,7 +51,7 @@ extension DoctorStatements {
         JOIN pg_catalog.pg_roles AS owner ON owner.oid = addition.owner
         WHERE target.relnamespace = pg_catalog.to_regnamespace('brocot')
         ORDER BY 3, addition.kind = 'foreign key', target.relname, addition.name
-        LIMIT 100
+        LIMIT \(mostFindings)::bigint
         """
 
     /// The tables of schema `brocot`, and the attached tables and their partitions, on which other roles than the owner and superusers may create triggers, or
@@ -78,6 +81,6 @@ extension DoctorStatements {
                 WHERE attached.oid IN (target.oid, pg_catalog.pg_partition_root(target.oid))))
         GROUP BY space.nspname, target.relname
         ORDER BY space.nspname <> 'brocot', space.nspname, target.relname
-        LIMIT 100
+        LIMIT \(mostFindings)::bigint
         """
 }

@@ -162,12 +162,15 @@ enum DoctorStatements {
         ORDER BY 3, 1
         """
 
+    /// The number of rows of the log among which the oldest one is searched.
+    private static let searchedLogRows = 1_000
+
     /// The age of the oldest request in the log in days, if it is older than `age`; otherwise NULL. Requests with low ids are nearly
-    /// always the oldest ones, so few rows are read.
+    /// always the oldest ones, so only the first ``searchedLogRows`` rows are read.
     static func oldestLogged(olderThan age: Duration) -> SQL {
         """
         SELECT (extract(epoch FROM pg_catalog.now() - min(earliest.applied_at)) / 86400)::bigint
-        FROM (SELECT log.applied_at FROM brocot.move_log AS log ORDER BY log.id LIMIT 1000) AS earliest
+        FROM (SELECT log.applied_at FROM brocot.move_log AS log ORDER BY log.id LIMIT \(searchedLogRows)::bigint) AS earliest
         WHERE earliest.applied_at < pg_catalog.now() - pg_catalog.make_interval(secs => \(age.components.seconds))
         """
     }

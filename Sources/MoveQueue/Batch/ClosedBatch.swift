@@ -27,8 +27,7 @@ struct ClosedBatch: Sendable {
         var cut: Set<ListIdentifier> = []
         var cutByWaiting = waiting
         var cutByLeftOut = leftOut
-        // For each list: the requests in the batch minus those left.
-        var balance: [ListIdentifier: Int] = [:]
+        var counts: [ListIdentifier: (inBatch: Int, left: Int)] = [:]
         for request in ordered {
             let lists = request.move.lists
             guard cutByWaiting.isDisjoint(with: lists) else {
@@ -42,18 +41,19 @@ struct ClosedBatch: Sendable {
             }
             if isClosed {
                 requests.append(request)
-                for list in lists { balance[list, default: 0] += 1 }
+                for list in lists { counts[list, default: (0, 0)].inBatch += 1 }
             } else {
                 cut.formUnion(lists)
                 undecided.count += 1
                 if !cutByLeftOut.isDisjoint(with: lists) { cutByLeftOut.formUnion(lists) }
-                for list in lists { balance[list, default: 0] -= 1 }
+                for list in lists { counts[list, default: (0, 0)].left += 1 }
             }
         }
-        undecided.obstructed = cutByLeftOut.intersection(locked).filter { balance[$0, default: 0] < 0 }
+        undecided.obstructed = cutByLeftOut.intersection(locked).filter { list in
+            counts[list].map { $0.inBatch < $0.left } ?? false
+        }
         undecided.hasChangesOfList = ordered.contains { $0.move.source != nil }
-        let served = Set(requests.flatMap(\.move.lists))
-        let unserved = lockedLists.filter { !served.contains($0) }
+        let unserved = lockedLists.filter { counts[$0, default: (0, 0)].inBatch == 0 }
         undecided.crowdedOut = crowdedOut(among: unserved.filter { !cutByWaiting.contains($0) }, pending.firstUnread)
         undecided.untouched = Set(unserved).subtracting(undecided.crowdedOut)
     }
@@ -73,14 +73,20 @@ struct ClosedBatch: Sendable {
         var (asTarget, asSource): ([ListIdentifier: Int], [ListIdentifier: Int]) = ([:], [:])
         var lastRead: [ListIdentifier: Int64] = [:]
         for request in ordered {
-            asTarget[request.move.list, default: 0] += 1
-            if asTarget[request.move.list] == limit {
+            if Self.reaches(limit, &asTarget[request.move.list, default: 0]) {
                 lastRead[request.move.list] = min(request.id, lastRead[request.move.list] ?? .max)
             }
             guard let source = request.move.source else { continue }
-            asSource[source, default: 0] += 1
-            if asSource[source] == limit { lastRead[source] = min(request.id, lastRead[source] ?? .max) }
+            if Self.reaches(limit, &asSource[source, default: 0]) {
+                lastRead[source] = min(request.id, lastRead[source] ?? .max)
+            }
         }
         return lastRead
+    }
+
+    /// Counts one more, and returns whether the limit is reached by it.
+    private static func reaches(_ limit: Int, _ count: inout Int) -> Bool {
+        count += 1
+        return count == limit
     }
 }

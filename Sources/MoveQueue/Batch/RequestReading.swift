@@ -21,18 +21,20 @@ extension RequestReading {
             (try first.decode(Column.time, as: Timestamp.self), try first.decode(Column.isAnyListHeld, as: Bool.self))
         }
         var firstUnread: [ListIdentifier: Int64] = [:]
+        var requests: [PendingRequest] = []
+        requests.reserveCapacity(rows.count)
         // A change of list is read twice if both of its lists are locked.
-        var known: [Int64: PendingRequest] = [:]
-        known.reserveCapacity(rows.count)
+        var knownChanges: Set<Int64> = []
         for row in rows {
             if let unread = try QueueError.wrappingErrors({ () throws(PostgresError) in try Self.unread(row) }) {
                 firstUnread[unread.list] = min(unread.id, firstUnread[unread.list] ?? .max)
             } else {
                 let request = try PendingRequest(row)
-                known[request.id] = request
+                guard request.move.source == nil || knownChanges.insert(request.id).inserted else { continue }
+                requests.append(request)
             }
         }
-        self.init(requests: Array(known.values), firstUnread: firstUnread, time: time, isAnyListHeld: isAnyListHeld)
+        self.init(requests: requests, firstUnread: firstUnread, time: time, isAnyListHeld: isAnyListHeld)
     }
 
     /// The list and the first id that was not read, if the row has these instead of a request.

@@ -57,7 +57,7 @@ package struct WorkerRound: Sendable {
     private var crowdedOut = CrowdedOutLists()
     /// Whether nothing was decided since ``serveAllLists()``.
     private var servesAllLists = false
-    private var waking = Waking.awake
+    private var wakeUpState = WakeUpState.awake
     private var fruitlessRounds = FruitlessRounds()
     /// The wait for more requests before the next round; nil if there is none.
     private var gathering: Gathering?
@@ -114,7 +114,7 @@ package struct WorkerRound: Sendable {
             awaited = .batch(.retrying(retry))
             return .decide(task)
         }
-        let mayPoll = waking.beginTurn()
+        let mayPoll = wakeUpState.beginTurn()
         guard isPollDue, mayPoll else { return serveCrowdedOut() }
         awaited = .poll
         return .poll
@@ -254,7 +254,7 @@ package struct WorkerRound: Sendable {
         case .nextLists, .nextRound:
             return report.foundWork ? .undecided(report) : nil
         case .nothingToDo(let foundWaiting):
-            waking.endInVain()
+            wakeUpState.endInVain()
             if let due = postponed.nextDue { return .postponed(until: due) }
             return foundWaiting ? .waiting : .idle
         }

@@ -7,23 +7,23 @@ import Testing
     @Test(
         "A worker that was woken does not read the queue first, unless it was woken in vain before",
         arguments: [
-            (Waking.awake, true, Waking.awake), (.woken, true, .awake), (.idle, false, .woken),
+            (WakeUpState.awake, true, WakeUpState.awake), (.woken, true, .awake), (.idle, false, .woken),
             (.wokenInVain, true, .woken),
         ])
-    func beginsTurn(before: Waking, mayRead: Bool, after: Waking) {
-        var waking = before
-        let result = waking.beginTurn()
+    func beginsTurn(before: WakeUpState, mayRead: Bool, after: WakeUpState) {
+        var wakeUpState = before
+        let result = wakeUpState.beginTurn()
         #expect(result == mayRead)
-        #expect(waking == after)
+        #expect(wakeUpState == after)
     }
 
     @Test(
         "A worker counts as woken in vain if the turn after the wake-up finds nothing",
-        arguments: [(Waking.awake, Waking.idle), (.woken, .wokenInVain)])
-    func endsInVain(before: Waking, after: Waking) {
-        var waking = before
-        waking.endInVain()
-        #expect(waking == after)
+        arguments: [(WakeUpState.awake, WakeUpState.idle), (.woken, .wokenInVain)])
+    func endsInVain(before: WakeUpState, after: WakeUpState) {
+        var wakeUpState = before
+        wakeUpState.endInVain()
+        #expect(wakeUpState == after)
     }
 
     @Test(

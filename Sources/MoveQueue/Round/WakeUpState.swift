@@ -1,7 +1,7 @@
-/// Whether a worker waited before its turn, because the turn before found nothing that can be done. Pure.
+/// Whether a worker waited before its turn, because the turn before found nothing that it could do. Pure.
 ///
 /// The turns in which the worker tries postponed lists again don't count.
-enum Waking: Sendable {
+enum WakeUpState: Sendable {
     /// The turn follows one that found something to do, or is the first.
     case awake
     /// The turn follows a wait.
@@ -30,6 +30,6 @@ enum Waking: Sendable {
         }
     }
 
-    /// The turn found nothing that can be done.
+    /// The turn found nothing that it could do.
     mutating func endInVain() { self = self == .woken ? .wokenInVain : .idle }
 }
