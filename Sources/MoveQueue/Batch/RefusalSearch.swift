@@ -5,8 +5,8 @@ import Ordering
 /// transaction has the locks of the lists.
 ///
 /// First the writes of all lists are tried and undone. The requests of the lists that can be written are applied together, those of each
-/// ordered table by itself, so that slow rows of one table
-/// delay no other table. The requests of the other lists are applied under savepoints: if a part fails, its earlier half and then its later half, down to single requests.
+/// ordered table by itself, so that slow rows of one table delay no other table. The requests of the other lists are applied under
+/// savepoints: if a part fails, its earlier half and then its later half, down to single requests.
 struct RefusalSearch {
     /// How often a single failing request is tried before the failure becomes its outcome. If the trial of all lists tries the request alone,
     /// this trial is the first time.

@@ -24,13 +24,14 @@ extension RequestReading {
         var requests: [PendingRequest] = []
         requests.reserveCapacity(rows.count)
         // A change of list is read twice if both of its lists are locked.
-        var knownChanges: Set<Int64> = []
+        var knownIDs: Set<Int64> = []
+        knownIDs.reserveCapacity(rows.count)
         for row in rows {
             if let unread = try QueueError.wrappingErrors({ () throws(PostgresError) in try Self.unread(row) }) {
                 firstUnread[unread.list] = min(unread.id, firstUnread[unread.list] ?? .max)
             } else {
                 let request = try PendingRequest(row)
-                guard request.move.source == nil || knownChanges.insert(request.id).inserted else { continue }
+                guard knownIDs.insert(request.id).inserted else { continue }
                 requests.append(request)
             }
         }
